@@ -184,8 +184,7 @@ class Facts {
   const NodeSet* kept_ = nullptr;
   bool trust_overridable_ = false;
   uint64_t max_bytes_ = uint64_t{1} << 62;
-  uint64_t folded_bytes_ =
-      0;  // of what was computed and is not lazy; what is forgotten again counts, too
+  uint64_t folded_bytes_ = 0;  // of all that was computed and is not lazy, forgotten again or not
   uint64_t work_left_ = kFoldWork;
   int64_t over_budget_ = 0;
   Status host_fault_;

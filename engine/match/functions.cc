@@ -186,7 +186,7 @@ Val NearOf(const FunctionCall& c) {
   const Result<std::vector<double>> rtol = ToDoubles(r.number().t);
   if (!rtol.ok() || rtol->size() != 1) return Failure{"near: the tolerance is one number"};
   const Result<bool> same = Near(a.number().t, b.number().t, (*rtol)[0]);
-  return same.ok() ? Val(*same) : Val(FailureOf(same.status()));
+  return same.ok() ? Val(*same) : Unequal(same.status());
 }
 
 Val Len(const FunctionCall& c) {

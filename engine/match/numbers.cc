@@ -293,7 +293,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
     if (!eq || tx.dtype() != ty.dtype())
       return eq ? Val(false) : Val(Failure{"strings have no order"});
     const Result<bool> same = BytesEqual(tx, ty);
-    return same.ok() ? Val(*same) : Val(FailureOf(same.status()));
+    return same.ok() ? Val(*same) : Unequal(same.status());
   }
   if (eq) {
     const bool lists =
@@ -307,7 +307,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   if (const std::optional<bool> all = CompareFew(ToBinOp(op), nx, ny)) return *all;
   Result<Num> result = Apply(ToBinOp(op), nx, ny);
   if (!result.ok()) {
-    if (eq) return false;  // shapes that do not fit
+    if (eq) return Unequal(result.status());
     return FailureOf(result.status());
   }
   return AllTrue(result->t);
