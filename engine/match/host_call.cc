@@ -60,7 +60,7 @@ Val Interpreter::CallHost(const Code& code, Frame& frame) {
 }
 
 Val Interpreter::FoldFailure(const Status& status) {
-  const std::string& why = Message(status);
+  const std::string why = Message(status);
   if (status.code() == StatusCode::kCallback) {
     host_fault_ = status;
     Exhaust(why);

@@ -377,26 +377,27 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
     for (const Val& item : **many) all = And(all, EvalIn(item, list));
     return all;
   }
-  std::vector<Val> numbers;
-  if (members == nullptr) {
-    const Val forced = Force(list);
-    if (forced.stops()) return forced;
-    if (!forced.is_number()) return Failure{fmt::format("`in` {}", Describe(forced))};
-    Result<std::vector<Val>> values = Elements(forced);
-    if (!values.ok()) return FailureOf(values.status());
-    numbers = *std::move(values);
-  }
+  const Val listed = members == nullptr ? Force(list) : list;
+  if (listed.stops()) return listed;
+  if (members == nullptr && !listed.is_number())
+    return Failure{fmt::format("`in` {}", Describe(listed))};
   // A tensor is in a list if each of its elements is.
   const Val forced = Force(element);
   if (forced.is_number() && forced.size() > 1) {
     if (members == nullptr) {
-      if (std::optional<Val> all = EachIn(forced, Force(list))) return *std::move(all);
+      if (std::optional<Val> all = EachIn(forced, listed)) return *std::move(all);
     }
     const Result<std::vector<Val>> distinct = Elements(forced, /*distinct=*/true);
     if (!distinct.ok()) return FailureOf(distinct.status());
     Val all = true;
-    for (const Val& v : *distinct) all = And(all, EvalIn(v, list));
+    for (const Val& v : *distinct) all = And(all, EvalIn(v, listed));
     return all;
+  }
+  std::vector<Val> numbers;
+  if (members == nullptr) {
+    Result<std::vector<Val>> values = Elements(listed);
+    if (!values.ok()) return FailureOf(values.status());
+    numbers = *std::move(values);
   }
   const auto all_members = members != nullptr ? std::span<const Val>(**members) : numbers;
   if (!Step(all_members.size())) return Failure{"too many steps"};

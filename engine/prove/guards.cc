@@ -112,7 +112,7 @@ std::string ResultOn(const Graph& graph, const Program& program, const Task& tas
   if (!result->report.warnings.empty())
     return fmt::format("{{warning: {}}}", YamlQuoted(result->report.warnings.front().text));
   if (!changed.changed()) return "unchanged";
-  return "|\n" + Indented(PrintGraph(changed, changed.main(), {.max_elements = 64}), 4);
+  return "|\n" + Indented(PrintGraph(changed, changed.main(), {.max_elements = kMostPrinted}), 4);
 }
 
 }  // namespace qrewrite
