@@ -135,6 +135,7 @@ class Change {
   std::optional<bool> SizesAlike(size_t& step);
   // A node goes by another axis where all have one size, so that nothing shows it but the numbers.
   std::optional<bool> AxisWhereAlike(size_t& step);
+  std::optional<bool> ThreeAxesTurned(size_t& step);
   // A size becomes 1 at one place alone, where it broadcasts; it, and where nobody knows sizes.
   std::optional<bool> OneSize(size_t& step);
   // A size becomes larger at one place alone: a table of more rows than are looked up.

@@ -346,6 +346,7 @@ std::optional<bool> Change::OneOfNodes(size_t& step) {
 
 std::optional<bool> Change::OneOfShapes(size_t& step) {
   if (const std::optional<bool> made = AxisWhereAlike(step)) return made;
+  if (const std::optional<bool> made = ThreeAxesTurned(step)) return made;
   if (const std::optional<bool> made = SizesAlike(step)) return made;
   if (inputs_.size() > 1 && IsAmong(step, inputs_.size())) return OpenAllBut(inputs_[step]);
   for (const ValueId v : inputs_) {

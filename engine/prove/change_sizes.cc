@@ -204,6 +204,32 @@ std::optional<bool> Change::AxisWhereAlike(size_t& step) {
   return std::nullopt;
 }
 
+// Of two axes each order is undone by itself.
+std::optional<bool> Change::ThreeAxesTurned(size_t& step) {
+  constexpr int64_t kRank = 3, kSize = 2;
+  static const std::vector<int64_t> kOrders[] = {{1, 2, 0}, {2, 0, 1}};
+  for (const NodeId n : nodes_) {
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
+    if (s == nullptr || s->FindAttribute("perm") == nullptr || IsFixed(n)) continue;
+    if (!IsAmong(step, std::size(kOrders) * kRank)) continue;
+    const auto rank = [&] { return Ranks().empty() ? 0 : *Ranks().rbegin(); };
+    for (int64_t more = rank(); more < kRank; ++more) {
+      if (!Deepen(static_cast<size_t>(rank()), /*behind=*/true)) return false;
+    }
+    for (const int64_t size : SizesUsed()) {
+      if (size > 1) Resize(size, kSize);
+    }
+    graph_.SetAttribute(n, "perm", kOrders[step % std::size(kOrders)]);
+    const auto axis = static_cast<int64_t>(step / std::size(kOrders));
+    for (const AttributePlace& place : AttributePlaces(/*of_definitions=*/true)) {
+      if (place.kind == AttrKind::kInt && NamesAxis(place.name, place.kind))
+        graph_.SetAttribute(place.node, place.name, axis);
+    }
+    return true;
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> Change::OneSize(size_t& step) {
   const std::vector<SizePlace> places = SizePlaces();
   for (size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i) {
