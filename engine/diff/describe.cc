@@ -5,6 +5,7 @@
 
 #include "engine/base/terminal_text.h"
 #include "engine/expr/parser.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/text/tensor_text.h"
 
@@ -62,13 +63,7 @@ std::string NameText(const Graph& graph, ValueId v) {
   return graph.name(v).empty() ? fmt::format("%{}", v.index) : std::string(graph.name(v));
 }
 
-std::string NameText(const Graph& graph, NodeId n) {
-  if (!graph.name(n).empty()) return std::string(graph.name(n));
-  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-    if (graph.output(n, i).valid()) return NameText(graph, graph.output(n, i));
-  }
-  return "";
-}
+std::string NameText(const Graph& graph, NodeId n) { return std::string(NodeName(graph, n)); }
 
 std::string StatementText(const Graph& graph, NodeId n) {
   std::vector<std::string> inputs, outputs, attributes;

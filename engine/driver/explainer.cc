@@ -8,7 +8,7 @@
 #include "engine/base/message.h"
 #include "engine/driver/explain.h"
 #include "engine/driver/run.h"
-#include "engine/match/node_text.h"
+#include "engine/graph/node_text.h"
 
 namespace qrewrite {
 namespace {

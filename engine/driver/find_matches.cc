@@ -10,8 +10,8 @@
 #include "engine/base/interrupt.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/order.h"
-#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

@@ -10,9 +10,9 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/order.h"
 #include "engine/graph/verify.h"
-#include "engine/match/node_text.h"
 #include "engine/rewrite/edit.h"
 
 namespace qrewrite {

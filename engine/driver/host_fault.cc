@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/callback.h"
-#include "engine/match/node_text.h"
+#include "engine/graph/node_text.h"
 
 namespace qrewrite {
 

@@ -7,8 +7,8 @@
 
 #include "engine/driver/host_fault.h"
 #include "engine/driver/run.h"
+#include "engine/graph/node_text.h"
 #include "engine/match/host_predicate.h"
-#include "engine/match/node_text.h"
 
 namespace qrewrite {
 

@@ -10,8 +10,8 @@
 
 #include "engine/base/lines.h"
 #include "engine/graph/find.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/order.h"
-#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/driver/run.h"
-#include "engine/match/node_text.h"
+#include "engine/graph/node_text.h"
 #include "engine/rule/check.h"
 
 namespace qrewrite {

@@ -10,6 +10,7 @@
 #include "engine/base/message.h"
 #include "engine/evaluate/meaning.h"
 #include "engine/graph/find.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/graph/type_text.h"
 #include "engine/ops/signature.h"
@@ -250,12 +251,7 @@ void GraphInterpreter::SetOutput(NodeId n, size_t i, Tensor tensor) {
 }
 
 Status GraphInterpreter::At(NodeId n, const Status& status) const {
-  std::string_view name = graph_.name(n);
-  if (name.empty() && graph_.num_outputs(n) > 0 && graph_.output(n, 0).valid()) {
-    name = graph_.name(graph_.output(n, 0));
-  }
-  return {status.code(),
-          fmt::format("{} `{}`: {}", graph_.op_name(graph_.op(n)).text(), name, Message(status))};
+  return {status.code(), fmt::format("{}: {}", NodeText(graph_, n), Message(status))};
 }
 
 }  // namespace qrewrite

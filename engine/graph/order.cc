@@ -6,20 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "engine/base/diagnostics.h"
 #include "engine/graph/bgl.h"
 #include "engine/graph/graph.h"
+#include "engine/graph/node_text.h"
 
 namespace qrewrite {
 namespace {
-
-std::string DescribeNode(const Graph& graph, NodeId n) {
-  const std::string_view name = graph.name(n);
-  return fmt::format("{} ({})", name.empty() ? "unnamed node" : "`" + Printable(name) + "`",
-                     graph.op_name(graph.op(n)).text());
-}
 
 // The shortest cycle through the edge `closing`, in the direction of the data.
 std::string DescribeCycle(const BodyLinks& links, const BodyEdge& closing) {
@@ -38,9 +31,9 @@ std::string DescribeCycle(const BodyLinks& links, const BodyEdge& closing) {
   int shown = 0;
   for (NodeId n = closing.to; n.valid(); n = reader[n]) {
     if (shown++ == kShown) return text + "...";
-    text += DescribeNode(graph, n) + " -> ";
+    text += NodeText(graph, n) + " -> ";
   }
-  return text + DescribeNode(graph, closing.to);
+  return text + NodeText(graph, closing.to);
 }
 
 // Depth-first search upwards, from readers to producers. Not that of BGL: its frames are ten times

@@ -5,10 +5,10 @@
 
 #include "engine/base/callback.h"
 #include "engine/base/diagnostics.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/tensor_type.h"
 #include "engine/graph/type_text.h"
 #include "engine/match/facts.h"
-#include "engine/match/node_text.h"
 
 namespace qrewrite {
 namespace {

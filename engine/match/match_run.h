@@ -17,8 +17,8 @@
 #include <boost/container/small_vector.hpp>
 
 #include "engine/base/function_ref.h"
+#include "engine/graph/node_text.h"
 #include "engine/match/interpreter.h"
-#include "engine/match/node_text.h"
 #include "engine/match/words.h"
 
 namespace qrewrite {

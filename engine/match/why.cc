@@ -6,8 +6,8 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
+#include "engine/graph/node_text.h"
 #include "engine/match/interpreter.h"
-#include "engine/match/node_text.h"
 #include "engine/match/words.h"
 
 namespace qrewrite {

@@ -6,7 +6,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/expr/parser.h"
-#include "engine/match/node_text.h"
+#include "engine/graph/node_text.h"
 
 namespace qrewrite {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/match/node_text.h"
+#include "engine/graph/node_text.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,13 @@ std::string_view FirstOutput(const Graph& graph, NodeId n) {
   return "";
 }
 
+std::string_view NodeName(const Graph& graph, NodeId n) {
+  return graph.name(n).empty() ? FirstOutput(graph, n) : graph.name(n);
+}
+
 std::string NodeText(const Graph& graph, NodeId n) {
   if (!n.valid()) return "no node";
-  const std::string_view name = graph.name(n).empty() ? FirstOutput(graph, n) : graph.name(n);
-  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(name));
+  return fmt::format("{} `{}`", graph.op_name(graph.op(n)).text(), Printable(NodeName(graph, n)));
 }
 
 }  // namespace qrewrite

@@ -10,7 +10,9 @@ namespace qrewrite {
 
 // The name of the first output that is there; "" if there is none.
 std::string_view FirstOutput(const Graph& graph, NodeId n);
-// "Conv `conv1`", for reasons; by what it makes if it has no name.
+// The name of the node, or else of what it makes.
+std::string_view NodeName(const Graph& graph, NodeId n);
+// "Conv `conv1`", for reasons: operator and NodeName.
 std::string NodeText(const Graph& graph, NodeId n);
 
 }  // namespace qrewrite
