@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
 #include "engine/base/message.h"
 #include "engine/debug/classify.h"
 #include "engine/debug/flatten.h"
@@ -16,6 +17,7 @@
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/measurement.h"
 #include "engine/debug/validate.h"
+#include "engine/driver/versions.h"
 
 namespace qrewrite {
 namespace {
@@ -418,6 +420,8 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
                           Evaluator& evaluator, const Samples& samples,
                           const DebugOptions& options) {
   if (samples.count == 0) return Status(StatusCode::kUsage, "there are no samples");
+  QR_RETURN_IF_ERROR(CheckVersions(float_model.impl().file->graph(), "the float model"));
+  QR_RETURN_IF_ERROR(CheckVersions(quantized_model.impl().file->graph(), "the quantized model"));
   std::vector<std::string> form_rules;
   QR_ASSIGN_OR_RETURN(const Model standard, WithStandardQuantizers(quantized_model, form_rules));
   QR_ASSIGN_OR_RETURN(const FlatModels flat, Flatten(float_model, standard, evaluator, samples));

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
 #include "engine/diff/compare.h"
 #include "engine/diff/describe.h"
+#include "engine/diff/spelling.h"
 
 namespace qrewrite {
 namespace {
@@ -221,13 +223,30 @@ std::string DiffReport::Json() const {
          "\n";
 }
 
-Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptions& options) {
+namespace {
+
+Result<DiffReport> DiffAsSpelt(const Model& before, const Model& after,
+                               const DiffOptions& options) {
   QR_ASSIGN_OR_RETURN(const GraphMatching matching, MatchModels(before, after, options.names));
   DiffReport report{.model = {}, .graphs = {}, .before = before.Stats(), .after = after.Stats()};
   report.model = CompareFacts(before, after);
   QR_ASSIGN_OR_RETURN(report.graphs, CompareGraphs(matching.a(), matching.b(), matching,
                                                    {.names = options.names, .compute = true}));
   return report;
+}
+
+}  // namespace
+
+Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptions& options) {
+  QR_RETURN_IF_ERROR(before.impl().Usable());
+  QR_RETURN_IF_ERROR(after.impl().Usable());
+  if (CountConstantNodes(before) !=
+      CountConstantNodes(after)) {  // one of them spells some as nodes
+    QR_ASSIGN_OR_RETURN(const Model before_held, WithoutConstantNodes(before));
+    QR_ASSIGN_OR_RETURN(const Model after_held, WithoutConstantNodes(after));
+    return DiffAsSpelt(before_held, after_held, options);
+  }
+  return DiffAsSpelt(before, after, options);
 }
 
 }  // namespace qrewrite

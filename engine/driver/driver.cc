@@ -8,33 +8,11 @@
 #include "engine/base/diagnostics.h"
 #include "engine/driver/function_types.h"
 #include "engine/driver/run.h"
-#include "engine/graph/find.h"
+#include "engine/driver/versions.h"
+#include "engine/graph/node_text.h"
 #include "engine/graph/verify.h"
 
 namespace qrewrite {
-namespace {
-
-// A graph or function that does not import ai.onnx may have no operator of it.
-Status CheckImported(const Graph& graph) {
-  bool missing = !graph.opset().contains("");
-  for (size_t b = 0; b < graph.num_bodies(); ++b) {
-    const Body& body = graph.body(BodyId(b));
-    missing |= body.alive && body.kind == BodyKind::kFunction && !body.opset.contains("");
-  }
-  if (!missing) return {};
-  for (size_t i = 0; i < graph.num_nodes(); ++i) {
-    const NodeId n(i);
-    if (!graph.alive(n) || !graph.op_name(graph.op(n)).domain.empty()) continue;
-    if (graph.OpsetOf(graph.body_of(n), "") > 0) continue;
-    return {StatusCode::kInvalidModel,
-            fmt::format("{} ({}) is an operator of ai.onnx, which is not imported there",
-                        KnownAs(graph, n), graph.op_name(graph.op(n)).name)};
-  }
-  return {};
-}
-
-}  // namespace
-
 Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& names) {
   if (names.empty()) return {};
   const std::vector<std::string> known = RuleNames(rules);
@@ -49,15 +27,7 @@ Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& name
 
 Status CheckOpset(const Graph& graph, const RuleSet& rules) {
   const int64_t opset = graph.OpsetOf(graph.main(), "");
-  if (opset < 1 && graph.opset().contains("")) {
-    return {StatusCode::kInvalidModel,
-            fmt::format("the model imports ai.onnx opset {}, which does not exist", opset)};
-  }
-  if (graph.ir_version < 0) {
-    return {StatusCode::kInvalidModel,
-            fmt::format("the model has IR version {}, which does not exist", graph.ir_version)};
-  }
-  QR_RETURN_IF_ERROR(CheckImported(graph));
+  QR_RETURN_IF_ERROR(CheckVersions(graph));
   if (opset > 0 && (opset < rules.opset_min || opset > rules.opset_max)) {
     return {StatusCode::kUnsupported,
             fmt::format("rule set `{}` needs ai.onnx opset {}, the model imports {}", rules.name,
@@ -110,7 +80,7 @@ Status CheckOutputs(const Graph& graph) {
     if (!graph.alive(n)) continue;
     return {StatusCode::kInvalidModel,
             fmt::format("the graph has no outputs: nothing would be left of {} and the others",
-                        KnownAs(graph, n))};
+                        NodeText(graph, n))};
   }
   return {};
 }

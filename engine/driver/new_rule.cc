@@ -356,6 +356,12 @@ std::string TestText(const std::string& name, int64_t opset, const std::string& 
 
 Result<std::string> NewRuleText(const Graph& graph, const std::vector<NodeId>& nodes,
                                 const std::string& name, const RunContext& context) {
+  if (!IsDashedName(name)) {
+    return Status(
+        StatusCode::kUsage,
+        fmt::format("`{}` cannot be the name of a rule: letters, digits, `_`, `-` and `.`",
+                    Printable(name, 60)));
+  }
   Piece piece(graph, nodes, context);
   QR_RETURN_IF_ERROR(piece.Read());
   std::string text =

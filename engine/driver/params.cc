@@ -30,8 +30,17 @@ Result<Params> BindParams(const RuleSet& rules, const std::map<std::string, std:
       std::string choices;
       for (const Literal& choice : param->one_of)
         choices += (choices.empty() ? "" : ", ") + LiteralText(choice);
+      // Of a list, the first member that is not.
+      std::string culprit = text;
+      if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+        for (const std::string& member : *list) {
+          if (IsAllowed(*param, std::vector<std::string>{member})) continue;
+          culprit = member;
+          break;
+        }
+      }
       return Status(StatusCode::kUsage, fmt::format("parameter `{}`: `{}` is none of {}", name,
-                                                    Printable(text), choices));
+                                                    Printable(culprit), choices));
     }
     params[name] = FromLiteral(value);
   }

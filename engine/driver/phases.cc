@@ -133,8 +133,9 @@ Status RuleRun::InlineFunctions() {
 Status RuleRun::WriteDefaults(const Phase& phase) {
   return EachNode([&](NodeId n) -> Status {
     const OpName& op = graph_.op_name(graph_.op(n));
-    const bool wanted = std::any_of(phase.ops.begin(), phase.ops.end(),
-                                    [&](const OpPattern& p) { return p.Matches(op); });
+    const bool wanted =
+        phase.ops.empty() || std::any_of(phase.ops.begin(), phase.ops.end(),
+                                         [&](const OpPattern& p) { return p.Matches(op); });
     const Signature* s = wanted && !Kept(n) ? facts_.SignatureOf(n) : nullptr;
     if (s == nullptr) return {};
     for (const FormalAttribute& formal : s->attributes) {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "engine/base/lines.h"
+#include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
 #include "engine/graph/node_text.h"
 #include "engine/graph/order.h"

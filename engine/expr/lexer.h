@@ -44,7 +44,7 @@ struct Token {
   TokenKind kind = TokenKind::kEnd;
   bool space_before = false;        // white space, a comment or the start of the text
   bool newline_before = false;      // first of its line
-  bool plain_name = false;          // kName: as IsPlainName says
+  bool plain_name = false;          // kName: one that is not reserved
   Mark mark;                        // kPunct
   const LexFault* fault = nullptr;  // kBad
 };

@@ -62,7 +62,21 @@ bool IsReserved(std::string_view text) {
   return IsWord(text) || std::ranges::find(kYamlBooleans, text) != kYamlBooleans.end();
 }
 
-bool IsPlainName(std::string_view text) { return IsIdentifier(text) && !IsReserved(text); }
+bool IsNumberWord(std::string_view text) { return text == "inf" || text == "nan"; }
+
+bool IsPlainName(std::string_view text) {
+  return IsIdentifier(text) && !IsReserved(text) && !IsNumberWord(text);
+}
+
+bool IsDashedName(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    const bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-' || c == '.';
+    if (!ok) return false;
+  }
+  return text[0] != '-' && text[0] != '.';
+}
 
 std::string QuoteString(std::string_view text) {
   std::string out = "'";

@@ -15,8 +15,12 @@ bool IsIdentifier(std::string_view text);
 // Of an identifier: a word, an element type (`FLOAT`), one of `on off yes no` (which YAML readers
 // take for booleans), or `_`.
 bool IsReserved(std::string_view text);
-// An identifier that a text may use as a name without quotes: one that is not reserved.
+// `inf`, `nan`: numbers of rules, and of tensors in graph texts.
+bool IsNumberWord(std::string_view text);
+// An identifier that a text may use as a name without quotes: neither reserved nor a number.
 bool IsPlainName(std::string_view text);
+// What rules, phases and rule sets are called: letters, digits, `_`, `-` and `.`, none of the last two in front.
+bool IsDashedName(std::string_view text);
 
 // `'it\'s'`. Backslash, quote and control characters are escaped; the lexer's inverse.
 std::string QuoteString(std::string_view text);

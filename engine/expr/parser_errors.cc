@@ -261,6 +261,10 @@ bool Parser::FailWord(const Token& token) {
                                          "`- when c => y = ...`"
                                        : HintFor(token));
   }
+  if (IsNumberWord(token.text)) {
+    return Fail(PlaceOf(token), "QR0209", fmt::format("{} is a number and no name", Found(token)),
+                mode_ == Mode::kGraph ? graph_hint : "");
+  }
   if (DTypeFromName(token.text)) {
     return Fail(PlaceOf(token), "QR0209",
                 fmt::format("{} is an element type and no name", Found(token)),

@@ -77,7 +77,8 @@ bool Parser::ArgumentEnds(uint32_t token) const {
 
 bool Parser::LoneNameAhead() const {
   const Token& token = tokens_[pos_];
-  const bool name = token.plain_name || (token.kind == TokenKind::kName && token.text == "_");
+  const bool name = (token.plain_name && !InfinityAhead(0)) ||
+                    (token.kind == TokenKind::kName && token.text == "_");
   if (!name || token.newline_before || mode_ != Mode::kRules) return false;
   return ArgumentEnds(pos_ + 1);  // kEnd is the last one
 }
@@ -212,7 +213,7 @@ ExprPtr Parser::ParseTerm() {
 }
 
 bool Parser::InfinityAhead(size_t k) const {
-  return mode_ == Mode::kGraph && literals_ && (AtWord("inf", k) || AtWord("nan", k));
+  return (mode_ == Mode::kRules || literals_) && (AtWord("inf", k) || AtWord("nan", k));
 }
 
 bool Parser::NegativeNumberAhead() const {
@@ -247,7 +248,9 @@ ExprPtr Parser::ParsePost() {
       Fail(PlaceOf(Peek()), "QR0219",
            fmt::format("{} in front of a value: typed literals belong to graph texts",
                        Found(Peek())),
-           fmt::format("`cast([1, 2], {})` makes one", Info(*DTypeFromTextName(Peek().text)).name));
+           fmt::format("a plain list matches every type: `[1, 2]`; to compute with, "
+                       "`cast([1, 2], {})` makes one",
+                       Info(*DTypeFromTextName(Peek().text)).name));
       return nullptr;
     }
   }
@@ -303,8 +306,8 @@ ExprPtr Parser::ParseAtom() {
   if (mode_ == Mode::kGraph) {
     if (NestedBodyAhead()) return ParseNestedBody();
     if (TypedAhead()) return ParseTyped();
-    if (InfinityAhead(0)) return ParseNumber(/*negative=*/false);
   }
+  if (InfinityAhead(0)) return ParseNumber(/*negative=*/false);
   if (CallAhead()) return ParseCall();
   switch (token.kind) {
     case TokenKind::kInt:

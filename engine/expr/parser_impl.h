@@ -95,7 +95,7 @@ class Parser {
   }
   bool AtName(size_t k = 0) const {  // an identifier or, in graph texts, a string
     const Token& token = Peek(k);
-    return token.plain_name || token.kind == TokenKind::kString ||
+    return (token.plain_name && !InfinityAhead(k)) || token.kind == TokenKind::kString ||
            (token.kind == TokenKind::kName && token.text == "_");
   }
   bool AtEnd(size_t k = 0) const { return Peek(k).kind == TokenKind::kEnd; }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/diagnostics.h"
 #include "engine/graph/graph.h"
 
 namespace qrewrite {
@@ -37,16 +36,6 @@ bool AnyName(const Graph& graph, NodeId n, Predicate fits) {
     if (v.valid() && fits(graph.name(v))) return true;
   }
   return false;
-}
-
-// A node as messages name it: by its name, else by a value that it makes.
-inline std::string KnownAs(const Graph& graph, NodeId n) {
-  if (!graph.name(n).empty()) return "`" + Printable(graph.name(n)) + "`";
-  for (size_t i = 0; i < graph.num_outputs(n); ++i) {
-    const ValueId v = graph.output(n, i);
-    if (v.valid()) return "the node that makes `" + Printable(graph.name(v)) + "`";
-  }
-  return "a node without name";
 }
 
 // The local functions of a model, by the operator that calls them.

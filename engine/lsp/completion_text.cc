@@ -343,7 +343,9 @@ void AddText(const CursorPlace& place, const Known& known, std::string& prefix, 
   if (!graph && !pattern) {
     AddFunctions(items);
     if (!known.All(NameKind::kParam).empty()) AddWords({"params"}, items);
-    AddWords({"absent", "true", "false", "opset", "not", "and", "or", "in", "if", "else"}, items);
+    AddWords(
+        {"absent", "true", "false", "inf", "nan", "opset", "not", "and", "or", "in", "if", "else"},
+        items);
   }
   AddOperatorNames(known, place.index->OpsetAt(place.offset), /*sets=*/false, items);
 }

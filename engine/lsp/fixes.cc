@@ -75,6 +75,9 @@ class Candidates {
  private:
   void Add(const Span& span, std::string with) {
     const std::string old = text_.substr(span.begin, span.end - span.begin);
+    const bool glued = !with.empty() && InWord(with.back()) && span.end < text_.size() &&
+                       InWord(text_[span.end]) && !(span.end > 0 && InWord(text_[span.end - 1]));
+    if (glued) with += ' ';  // `!const(w)`
     if (old == with) return;
     std::string title = old.empty() ? fmt::format("Insert `{}`", with)
                                     : fmt::format("Replace `{}` by `{}`", old, with);
@@ -92,7 +95,11 @@ class Candidates {
       if (word.empty()) continue;
       for (const Span& at : WordsIn(text_, span_, word)) Add(at, with);
     }
-    if (fixes_.empty()) Whole((sigil ? Quoted(diagnostic_.hint).front() : with));
+    if (!fixes_.empty()) return;
+    if (sigil) with = Quoted(diagnostic_.hint).front();
+    const std::string old = text_.substr(span_.begin, span_.end - span_.begin);
+    const bool quoted = old.size() > 2 && old.front() == '\'' && old.back() == '\'';
+    Whole(quoted && !with.starts_with('\'') ? "'" + with + "'" : with);
   }
 
   void SingleQuotes() {
@@ -113,15 +120,26 @@ std::vector<Diagnostic> CheckText(Workspace& workspace, const std::string& path,
   return loaded.ok() ? Lint(**loaded) : loaded.status().diagnostics();
 }
 
-// Is the finding gone, and none of the form of the file or the language on its line instead?
+bool Same(const Diagnostic& a, const Diagnostic& b) {
+  return a.code == b.code && a.message == b.message;
+}
+
+// Is the finding gone, and none of the form of the file or the language on its line instead, nor another error
+// about what was written?
 bool Helps(Workspace& workspace, const Document& document, const Fix& fix) {
   std::string text = document.text->content();
+  const size_t line_begin = text.rfind('\n', fix.span.begin) + 1;  // 0: the first line
+  const auto column = static_cast<int>(fix.span.begin - line_begin) + 1;
+  const int end_column = column + static_cast<int>(fix.text.size());
   text.replace(fix.span.begin, fix.span.end - fix.span.begin, fix.text);
   const Diagnostic& old = fix.finding->diagnostic;
   for (const Diagnostic& d : CheckText(workspace, document.path, std::move(text))) {
     if (d.span.file != old.span.file || d.span.line != old.span.line) continue;
-    if (d.code == old.code && d.message == old.message) return false;
-    if (d.code < "QR0300") return false;
+    if (Same(d, old) || d.code < "QR0300") return false;
+    const bool known = std::ranges::any_of(
+        document.findings, [&](const Finding& finding) { return Same(finding.diagnostic, d); });
+    const bool there = d.span.column < end_column && d.span.end_column > column;
+    if (d.severity == Severity::kError && there && !known) return false;
   }
   return true;
 }

@@ -268,9 +268,12 @@ bool MatchRun::One(const Site& site, const PatArg& arg, ValueId v, Next next) {
     return BindAbsent(site.scope, arg.slots(), 0, site.call.expr->place, next);
   }
   if (in_.trace_ == nullptr) return false;
+  const bool empty =
+      arg.expr != nullptr && arg.expr->kind == Expr::Kind::kString && arg.expr->text.empty();
   return Fail(site.call.expr->place, site.node,
-              fmt::format("{} lacks an input of the pattern: `{}`", NodeText(graph_, site.node),
-                          arg.expr == nullptr ? "_" : Print(*arg.expr)));
+              fmt::format("{} lacks an input of the pattern: `{}`{}", NodeText(graph_, site.node),
+                          arg.expr == nullptr ? "_" : Print(*arg.expr),
+                          empty ? "; one that is left out is written `absent`" : ""));
 }
 
 }  // namespace qrewrite

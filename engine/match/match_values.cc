@@ -1,6 +1,7 @@
 // Values against argument patterns: names, literals, steps that may be missing, chains,
 // definitions.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@ bool ElementEquals(DType dtype, double element, const Expr& literal) {
   const double wanted = literal.kind == Expr::Kind::kFloat ? literal.float_value
                                                            : static_cast<double>(literal.int_value);
   if (IsInteger(dtype) || dtype == DType::kBool) return element == wanted;
+  if (std::isnan(wanted)) return std::isnan(element);
   if (literal.ulps > 0 && UlpDistance(dtype, element, wanted) <= literal.ulps) return true;
   switch (dtype) {
     case DType::kDouble: return element == wanted;

@@ -10,6 +10,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
+#include "engine/graph/node_text.h"
 
 namespace qrewrite {
 namespace {
@@ -49,7 +50,7 @@ class FunctionCheck {
           std::tuple("outputs", graph_.num_outputs(n), callee.outputs.size())}) {
       if (given <= taken) continue;
       return Invalid(fmt::format("{} calls the function {} with {} {}, which has {}",
-                                 KnownAs(graph_, n), Shown(callee.function), given, what, taken));
+                                 NodeText(graph_, n), Shown(callee.function), given, what, taken));
     }
     BodyId caller = graph_.body_of(n);
     while (graph_.body(caller).parent.valid()) caller = graph_.body(caller).parent;

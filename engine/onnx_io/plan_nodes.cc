@@ -18,7 +18,8 @@ using onnx::NodeProto;
 // What the graph says about a node; the rest of a NodeProto is kept.
 bool IsInGraph(int field) {
   return field == NodeProto::kInputFieldNumber || field == NodeProto::kOutputFieldNumber ||
-         field == NodeProto::kNameFieldNumber || field == NodeProto::kAttributeFieldNumber;
+         field == NodeProto::kNameFieldNumber || field == NodeProto::kAttributeFieldNumber ||
+         field == NodeProto::kDeviceConfigurationsFieldNumber;
 }
 
 bool IsNote(int field) {
@@ -133,6 +134,7 @@ Status Planner::PlanNode(NodeId n, int number, Rope& out) {
   }
   if (!graph_.name(n).empty()) PutBytes(text, NodeProto::kNameFieldNumber, graph_.name(n));
   const std::string_view original = source_of(n);
+  text += Devices(n, original);
   if (KeepsAttributes(n) && original.size() <= kCopied) {
     CopyRest(original, [&](std::string_view field) { text += field; });
     out.AddMessage(number, text);

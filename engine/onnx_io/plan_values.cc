@@ -42,7 +42,8 @@ bool IsSlice(std::string_view part, std::string_view whole) {
          std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
 }
 
-// A message with another text in the bytes field `number`.
+}  // namespace
+
 std::string WithText(std::string_view message, int number, std::string_view text) {
   std::string out;
   PutBytes(out, number, text);
@@ -52,8 +53,6 @@ std::string WithText(std::string_view message, int number, std::string_view text
   }
   return out;
 }
-
-}  // namespace
 
 bool IsSameTensor(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;
@@ -101,6 +100,7 @@ Status Planner::PlanTensor(Tensor tensor, std::string_view name, std::string_vie
 Status Planner::PlanInitializers(BodyId b, Rope& out) {
   const auto first_time = [&](ValueId v) { return !std::exchange(initialized_[v.index], 1); };
   for (const TensorRecord& record : source_of(b).initializers) {
+    if (named_.contains(record.value)) out.AddSlice(record.field);
     if (!graph_.alive(record.value) || graph_.body_of(record.value) != b) continue;
     if (first_time(record.value)) QR_RETURN_IF_ERROR(PlanInitializer(record, out));
   }
@@ -239,7 +239,8 @@ void Planner::PlanAnnotations(BodyId b, Rope& out) {
   using onnx::TensorAnnotation;
   for (const AnnotationRecord& record : source_of(b).annotations) {
     bool holds = record.values[0].valid();
-    for (const ValueId v : record.values) holds = holds && (!v.valid() || IsPresent(v));
+    for (const ValueId v : record.values)
+      holds = holds && (!v.valid() || IsPresent(v) || named_.contains(v));
     if (!holds) continue;
     std::string text;
     PutBytes(text, TensorAnnotation::kTensorNameFieldNumber, graph_.name(record.values[0]));
@@ -249,7 +250,8 @@ void Planner::PlanAnnotations(BodyId b, Rope& out) {
       if (f->IsBytes(TensorAnnotation::kTensorNameFieldNumber)) continue;
       const bool is_parameter = f->IsBytes(TensorAnnotation::kQuantParameterTensorNamesFieldNumber);
       const ValueId v = is_parameter ? record.values[next++] : ValueId();
-      if (v.valid() && FindBytes(f->bytes, KeyValue::kValueFieldNumber) != graph_.name(v)) {
+      if (v.valid() && !named_.contains(v) &&
+          FindBytes(f->bytes, KeyValue::kValueFieldNumber) != graph_.name(v)) {
         PutBytes(text, f->number, WithText(f->bytes, KeyValue::kValueFieldNumber, graph_.name(v)));
       } else {
         text += f->whole;

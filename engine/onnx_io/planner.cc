@@ -97,6 +97,7 @@ bool Planner::IsPresent(ValueId v) const {
 }
 
 Result<Rope> Planner::PlanModel() {
+  FindNamed();
   Rope out(storage_);
   OpsetImports imports(graph_.opset(), ModelProto::kOpsetImportFieldNumber);
   bool has_ir_version = graph_.ir_version == 0;

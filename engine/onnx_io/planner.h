@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/graph/graph.h"
@@ -72,11 +73,14 @@ class Planner {
   std::string_view source_of(NodeId n) const;  // a NodeProto, or "" if it is new
   bool CanCopy(NodeId n) const;
   bool KeepsAttributes(NodeId n) const;
+  // What the node, a NodeProto in the file, says of devices: with the names that its operands have now.
+  std::string Devices(NodeId n, std::string_view original) const;
   // The doc string and metadata that a new node inherits, onto the end of `out`.
   void InheritNotes(NodeId n, std::string& out);
   // Is there still something behind the value: a node, a tensor, an input?
   bool IsPresent(ValueId v) const;
   bool IsUnchanged(const ValueRecord& record) const;
+  void FindNamed();
 
   const Graph& graph_;
   const ModelSource& source_;
@@ -85,12 +89,19 @@ class Planner {
   RopeStorage storage_;
   std::vector<DataItem> data_;
   uint64_t data_size_ = 0;
-  uint64_t inherited_ = 0;            // bytes of doc strings and metadata of new nodes
-  std::string text_;                  // of the node that is spelled now
-  std::vector<uint8_t> carried_;      // by ValueId: a tensor that is only carried
+  uint64_t inherited_ = 0;        // bytes of doc strings and metadata of new nodes
+  std::string text_;              // of the node that is spelled now
+  std::vector<uint8_t> carried_;  // by ValueId: a tensor that is only carried
+  std::unordered_set<ValueId>
+      annotated_;  // parameters of annotations that hold, which no node reads
+  std::unordered_set<ValueId>
+      named_;  // initializers that are gone from the graph and stay in the file
   std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already
   std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer
 };
+
+// A message with another text in the bytes field `number`.
+std::string WithText(std::string_view message, int number, std::string_view text);
 
 // Are these the same bytes under the same type, as far as can be told without reading them?
 bool IsSameTensor(const Tensor& a, const Tensor& b);

@@ -11,6 +11,7 @@
 //   change_one.cc      one thing after the other, none by chance
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -154,6 +155,13 @@ class Change {
   bool Deepen(bool behind) { return Deepen(RankOfInputs(), behind); }
   // The same for all that has so many axes.
   bool Deepen(size_t rank, bool behind);
+  // What the new axis is given, by what the one beside it has.
+  struct NewAxis {
+    std::function<int64_t(int64_t)> size_of_input, size_of_constant, entry;
+  };
+  bool AddAxisWith(size_t rank, bool behind, const NewAxis& axis);
+  // What goes by places (windows) has one or two axes of them more: like the last one, or each larger than the one before.
+  std::optional<bool> PlacesOfMoreAxes(size_t& step);
   size_t RankOfInputs() const;
   // The most axes that a constant has, if these are several and inputs have another number of them; else 0.
   size_t RankOfWeights() const;
@@ -246,6 +254,7 @@ class Change {
   std::vector<Dims> OperandShapes(NodeId n) const;
   std::vector<Dims> RowsForEach(NodeId n) const;
   std::optional<bool> AddRows(NodeId n, size_t& step);
+  std::optional<bool> AddRowsAnywhere(size_t& step);
   // What a text attribute may be, as far as signatures say.
   std::span<const std::string> TextsOf(NodeId n, std::string_view attribute) const;
   AttrValue Another(NodeId n, const std::string& name, const AttrValue& old);

@@ -386,7 +386,7 @@ std::optional<bool> Change::OneOfZeroPoints(size_t& step) {
       return tensor.valid();
     }
   }
-  return std::nullopt;
+  return AddRowsAnywhere(step);
 }
 
 // Small integers, and inputs that are there or not.
@@ -439,6 +439,7 @@ std::optional<bool> Change::OneOfNumbers(size_t& step) {
 std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = OpsetAtEdge(step)) return made;
   if (const std::optional<bool> made = OneSize(step)) return made;
+  if (const std::optional<bool> made = PlacesOfMoreAxes(step)) return made;
   if (words_.keeps_numbers) {
     constexpr size_t kDeepened = 4;  // with another order of axes each time
     if (IsAmong(step, 2 * kDeepened)) return Deepen(step % 2 == 0);

@@ -267,6 +267,13 @@ Tensor Change::SomeOperand(NodeId n, size_t at) const {
   return numbers.ToTensor();
 }
 
+std::optional<bool> Change::AddRowsAnywhere(size_t& step) {
+  for (const NodeId n : nodes_) {
+    if (const std::optional<bool> made = AddRows(n, step)) return made;
+  }
+  return std::nullopt;
+}
+
 std::optional<bool> Change::AddRows(NodeId n, size_t& step) {
   if (IsFixed(n)) return std::nullopt;
   const std::vector<size_t> absent = AbsentInputs(n);
@@ -277,7 +284,10 @@ std::optional<bool> Change::AddRows(NodeId n, size_t& step) {
   if (!IsFloat(dtype)) return false;
   Numbers numbers{.dtype = dtype, .dims = {}, .values = {1}};
   numbers.Resize(rows[step % rows.size()], dice_);
-  for (double& x : numbers.values) x = static_cast<double>(dice_.Integer(1, 4));
+  // Of both signs: behind a gate that is open anyway the others make no difference.
+  for (double& x : numbers.values) {
+    x = static_cast<double>(dice_.Integer(1, 4)) * (dice_.Once(2) ? 1 : -1);
+  }
   return AddInputAt(n, at, numbers.ToTensor());
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "engine/base/function_ref.h"
 #include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 
@@ -14,8 +15,9 @@ constexpr size_t kMostPlaces = 12;  // of which pairs are tried
 constexpr std::string_view kOpen = "size";
 
 // One more entry where a list has one for each axis, or for each axis but batch and channel; two where it has one
-// for each end. False: it has none of these lengths.
-bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dice) {
+// for each end. `value` makes it of the one that stands beside it. False: the list has none of these lengths.
+bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dice,
+                 FunctionRef<int64_t(int64_t)> value) {
   std::vector<int64_t> order(list.size());
   std::iota(order.begin(), order.end(), 0);
   if (list.size() == rank && std::ranges::is_permutation(list, order)) {  // an order of axes
@@ -31,10 +33,13 @@ bool LengthenFor(std::vector<int64_t>& list, size_t rank, bool behind, Dice& dic
   const bool once = list.size() == rank || (of_places && list.size() == rank - 2);
   const bool twice = list.size() == 2 * rank || (of_places && list.size() == 2 * (rank - 2));
   if (list.empty() || (!once && !twice)) return false;
-  const auto value = [&] { return dice.Once(2) ? 1 : dice.Integer(0, 2); };
   const auto half = static_cast<ptrdiff_t>(once ? list.size() : list.size() / 2);
-  if (twice) list.insert(behind ? list.end() : list.begin() + half, value());
-  list.insert(behind ? list.begin() + half : list.begin(), value());
+  const int64_t first = behind ? list[static_cast<size_t>(half) - 1] : list.front();
+  if (twice) {
+    const int64_t second = behind ? list.back() : list[static_cast<size_t>(half)];
+    list.insert(behind ? list.end() : list.begin() + half, value(second));
+  }
+  list.insert(behind ? list.begin() + half : list.begin(), value(first));
   return true;
 }
 
@@ -385,11 +390,32 @@ size_t Change::RankOfWeights() const {
 }
 
 bool Change::Deepen(size_t rank, bool behind) {
+  const NewAxis axis = {
+      .size_of_input = [&](int64_t) { return dice_.Integer(2, 3); },
+      .size_of_constant = [&](int64_t) { return dice_.Once(2) ? 1 : 2; },
+      .entry = [&](int64_t) { return dice_.Once(2) ? int64_t{1} : dice_.Integer(0, 2); }};
+  if (!AddAxisWith(rank, behind, axis)) return false;
+  // All axes the other way round are undone by themselves.
+  for (const NodeId n : nodes_) {
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
+    const bool turns = s != nullptr && s->FindAttribute("perm") != nullptr && !IsFixed(n);
+    if (!turns || !graph_.attributes(n).empty() || dice_.Once(2)) continue;
+    std::vector<int64_t> turned(rank);
+    std::iota(turned.rbegin(), turned.rend(), 0);
+    if (LengthenFor(turned, rank, behind, dice_, axis.entry))
+      graph_.SetAttribute(n, "perm", std::move(turned));
+  }
+  return true;
+}
+
+bool Change::AddAxisWith(size_t rank, bool behind, const NewAxis& axis) {
   if (rank == 0) return false;
   for (const ValueId v : inputs_) {
     TypeInfo type = graph_.declared(v);
     if (type.dims.size() != rank) continue;
-    type.dims.insert(behind ? type.dims.end() : type.dims.begin(), Dim(dice_.Integer(2, 3)));
+    const Dim beside = behind ? type.dims.back() : type.dims.front();
+    type.dims.insert(behind ? type.dims.end() : type.dims.begin(),
+                     Dim(axis.size_of_input(beside.known() ? beside.size() : 1)));
     graph_.SetDeclared(v, type);
   }
   for (const ValueId v : constants_) {
@@ -397,12 +423,13 @@ bool Change::Deepen(size_t rank, bool behind) {
     if (!numbers || !MayResize(*numbers)) continue;
     const bool counts = IsInteger(numbers->dtype) && Info(numbers->dtype).bits >= 32;
     std::vector<int64_t> list(numbers->values.begin(), numbers->values.end());
-    if (counts && numbers->dims.size() == 1 && LengthenFor(list, rank, behind, dice_)) {
+    if (counts && numbers->dims.size() == 1 && LengthenFor(list, rank, behind, dice_, axis.entry)) {
       numbers->values.assign(list.begin(), list.end());
       numbers->dims = {std::ssize(list)};
     } else if (numbers->dims.size() == rank) {
       Dims dims = numbers->dims;
-      dims.insert(behind ? dims.end() : dims.begin(), dice_.Once(2) ? 1 : 2);
+      dims.insert(behind ? dims.end() : dims.begin(),
+                  axis.size_of_constant(behind ? dims.back() : dims.front()));
       numbers->Resize(dims, dice_, !words_.keeps_numbers);
     } else {
       continue;
@@ -415,16 +442,28 @@ bool Change::Deepen(size_t rank, bool behind) {
       const auto* const old = std::get_if<std::vector<int64_t>>(&a.value);
       if (old == nullptr) continue;
       std::vector<int64_t> list = *old;
-      if (LengthenFor(list, rank, behind, dice_)) graph_.SetAttribute(n, a.name, std::move(list));
+      if (LengthenFor(list, rank, behind, dice_, axis.entry))
+        graph_.SetAttribute(n, a.name, std::move(list));
     }
-    // All axes the other way round are undone by themselves.
-    const Signature* const s = SignatureOf(graph_, n, signatures_);
-    const bool turns = s != nullptr && s->FindAttribute("perm") != nullptr && !IsFixed(n);
-    if (!turns || !attributes.empty() || dice_.Once(2)) continue;
-    std::vector<int64_t> turned(rank);
-    std::iota(turned.rbegin(), turned.rend(), 0);
-    if (LengthenFor(turned, rank, behind, dice_)) graph_.SetAttribute(n, "perm", std::move(turned));
   }
+  return true;
+}
+
+std::optional<bool> Change::PlacesOfMoreAxes(size_t& step) {
+  constexpr size_t kMostRank = 5;
+  const size_t rank = RankOfInputs();
+  const auto has_windows = [&](NodeId n) {
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
+    return s != nullptr && s->FindAttribute("kernel_shape") != nullptr && !IsFixed(n);
+  };
+  if (rank < 3 || rank >= kMostRank || std::ranges::none_of(nodes_, has_windows))
+    return std::nullopt;
+  if (!IsAmong(step, 2 * (kMostRank - rank))) return std::nullopt;
+  const int64_t more = static_cast<int64_t>(step % 2);
+  const NewAxis axis = {.size_of_input = [&](int64_t size) { return size + 2 * more; },
+                        .size_of_constant = [&](int64_t size) { return size + more; },
+                        .entry = [&](int64_t entry) { return entry + more; }};
+  for (size_t times = 0; times <= step / 2; ++times) AddAxisWith(rank + times, true, axis);
   return true;
 }
 

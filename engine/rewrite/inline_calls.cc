@@ -9,6 +9,7 @@
 
 #include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
+#include "engine/graph/node_text.h"
 #include "engine/rewrite/body_copier.h"
 #include "engine/rewrite/edit.h"
 
@@ -77,7 +78,7 @@ class CallInliner : private BodyCopier {
       return {StatusCode::kLimit,
               fmt::format("{} calls the local function `{}`: inlined, functions make more than {} "
                           "nodes",
-                          KnownAs(graph_, call),
+                          NodeText(graph_, call),
                           Printable(graph_.body(function.body).function.text()), most_)};
     }
     Inline(call, function.body);
@@ -95,7 +96,7 @@ class CallInliner : private BodyCopier {
       for (const NodeId n : graph_.body(at).nodes) {
         if (!graph_.alive(n)) continue;
         ++function.nodes;
-        if (kept_(n)) function.obstacle = fmt::format("{} in it is kept", KnownAs(graph_, n));
+        if (kept_(n)) function.obstacle = fmt::format("{} in it is kept", NodeText(graph_, n));
         const std::string& domain = graph_.op_name(graph_.op(n)).domain;
         if (!functions_.contains(graph_.op(n))) {
           function.imports.emplace(domain, graph_.OpsetOf(function.body, domain));
@@ -125,7 +126,7 @@ class CallInliner : private BodyCopier {
     for (const Attribute& a : graph_.attributes(call)) {
       if (std::holds_alternative<AttrOpaque>(a.value)) {
         return fmt::format("the attribute `{}` of {} is of a kind that cannot be copied",
-                           Printable(a.name), KnownAs(graph_, call));
+                           Printable(a.name), NodeText(graph_, call));
       }
     }
     std::set<ValueId> absent;  // inputs that the call leaves out
@@ -137,7 +138,7 @@ class CallInliner : private BodyCopier {
       if (!graph_.output(call, i).valid()) continue;
       const ValueId v = graph_.output(function.body, i);
       if (v.valid() && !absent.contains(v)) continue;
-      return fmt::format("output {} of {} is absent in it", i, KnownAs(graph_, call));
+      return fmt::format("output {} of {} is absent in it", i, NodeText(graph_, call));
     }
     return "";
   }

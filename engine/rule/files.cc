@@ -191,6 +191,9 @@ RuleFile* RuleFiles::Include(const RuleFile& from, const DocNode& item) {
     Diagnostic& d = sink_.Error(item.place, code::kCannotRead,
                                 fmt::format("`{}` cannot be included", Printable(item.text.text)));
     d.notes.push_back(why.empty() ? path : why.front().message);
+    std::error_code unreadable;
+    if (std::filesystem::exists(path, unreadable))
+      return nullptr;  // it is there: the note says why not
     d.hint = written.has_extension() || written.filename() == "." || written.filename() == ".."
                  ? "paths are relative to this file"
                  : fmt::format("paths are relative to this file, as `{}.yaml`",

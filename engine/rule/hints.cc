@@ -113,7 +113,9 @@ constexpr SaidElsewhere kSaidElsewhere[] = {
 };
 
 constexpr Foreign kNames[] = {
-    {"None", "absent"}, {"null", "absent"}, {"nil", "absent"}, {"True", "true"}, {"False", "false"},
+    {"None", "absent"},  {"null", "absent"}, {"nil", "absent"},
+    {"True", "true"},    {"False", "false"}, {"Inf", "inf"},
+    {"Infinity", "inf"}, {"NaN", "nan"},     {"NAN", "nan"},
 };
 
 constexpr Foreign kFunctions[] = {
@@ -259,9 +261,6 @@ std::string ForeignNameHint(std::string_view name) {
     return fmt::format("write `{}`", ours);
   }
   if (const std::string type = ElementTypeHint(name); !type.empty()) return type;
-  const std::string lower = Lower(name);
-  if (lower == "inf" || lower == "infinity") return "`all(IsInf(x))` asks";
-  if (lower == "nan") return "`all(IsNaN(x))` asks";
   std::vector<std::string> types;
   for (int i = 1; i < kNumDTypes; ++i) types.emplace_back(Info(static_cast<DType>(i)).name);
   // Short names would resemble anything.

@@ -17,16 +17,6 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-bool IsDashedName(std::string_view text) {
-  if (text.empty()) return false;
-  for (const char c : text) {
-    const bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '_' || c == '-' || c == '.';
-    if (!ok) return false;
-  }
-  return text[0] != '-' && text[0] != '.';
-}
-
 // An operator name: identifiers with dots between them, `*` anywhere.
 bool IsOperatorName(std::string_view text) {
   bool start = true;
@@ -80,7 +70,7 @@ std::string AstReader::Identifier(const DocNode& node, std::string_view what) {
   if (IsPlainName(text)) return text;
   // `no` and its like were refused when the file was read.
   const bool refused = node.style == DocNode::Style::kPlain && IsIdentifier(text) &&
-                       !IsWord(text) && text.size() <= 3 && text != "_";
+                       !IsWord(text) && !IsNumberWord(text) && text.size() <= 3 && text != "_";
   if (refused) return "";
   Diagnostic& d =
       sink_.Error(node.place, code::kBadName,

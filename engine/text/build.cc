@@ -157,9 +157,10 @@ ValueId GraphBuilder::Lookup(const std::string& name, const Place& place, Scope&
   std::sort(known.begin(), known.end());
   Diagnostic& error = Error(place, "QR0301", fmt::format("`{}` is not defined", Printable(name)));
   if (name.size() > 2) error.hint = DidYouMean(name, known);
-  if (error.hint.empty() && (name == "None" || name == "none" || name == "null")) {
+  if (name.empty() || name == "None" || name == "none" || name == "null") {
     error.hint = "an input that is left out is `absent`";
   }
+  if (IsNumberWord(name)) error.hint = fmt::format("a number has a type: `float {}`", name);
   if (error.hint.empty()) {
     error.hint = fmt::format("an input is declared: `{}: float[1, N]`", NameText(name));
   }

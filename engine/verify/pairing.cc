@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "engine/api/constant.h"
+#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/base/message.h"
+#include "engine/driver/versions.h"
 #include "engine/evaluate/observed.h"
 #include "engine/verify/interface_units.h"
 
@@ -62,6 +64,8 @@ class Pairing::Values {
 
 Result<Pairing> Pairing::Make(const Model& a, const Model& b, const VerifyOptions& options,
                               std::vector<std::string>& notes) {
+  QR_RETURN_IF_ERROR(CheckVersions(a.impl().file->graph(), "the first model"));
+  QR_RETURN_IF_ERROR(CheckVersions(b.impl().file->graph(), "the second model"));
   Pairing pairs(a, b, options);
   QR_RETURN_IF_ERROR(pairs.CheckUnits());
   QR_RETURN_IF_ERROR(pairs.PairInputs(notes));

@@ -13,7 +13,7 @@ namespace qrewrite {
 class Pairing {
  public:
   // `notes` gets what the reader should know. kUsage: inputs or outputs of one model that the other one does not have,
-  // ranks that differ, options that name none of them. The models and `options` are kept by reference.
+  // ranks that differ, options that name none of them; kInvalidModel: versions that do not exist. The models and `options` are kept by reference.
   static Result<Pairing> Make(const Model& a, const Model& b, const VerifyOptions& options,
                               std::vector<std::string>& notes);
 

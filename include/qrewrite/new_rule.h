@@ -17,7 +17,7 @@ struct NewRuleOptions {
 };
 
 // The text of a rule file. Scalars of the piece become literals, other constants names that have to be
-// constants, what comes from outside names; sizes are left open. Errors: kUsage (no such node, nodes of
+// constants, what comes from outside names; sizes are left open. Errors: kUsage (a name that no rule has, no such node, nodes of
 // different graphs, none), kUnsupported (a node with a subgraph).
 Result<std::string> NewRule(const Model& model, const NewRuleOptions& options);
 

@@ -36,6 +36,20 @@ def diff(tmp_path):
     return run
 
 
+@pytest.mark.parametrize("args", [(), ("--ignore-names",)])
+@pytest.mark.parametrize("how", ["value", "value_floats"])
+def test_constants_as_nodes(diff, how, args):
+    spelt = parse()
+    half = spelt.graph.initializer[0]
+    value = {"value": half} if how == "value" else {"value_floats": [0.5]}
+    spelt.graph.node.insert(0, helper.make_node("Constant", [], ["half"], name="n_half", **value))
+    del spelt.graph.initializer[0]
+    assert diff(parse(), spelt, *args, code=0) == "the models are equal: 6 nodes\n"
+    assert diff(spelt, parse(), *args, code=0) == "the models are equal: 6 nodes\n"
+    other = parse(NET.replace("{0.5}", "{0.25}"))
+    assert "half" in diff(other, spelt) and "Constant" not in diff(other, spelt)
+
+
 def test_equal(diff):
     assert diff(parse(), parse(), code=0) == "the models are equal: 6 nodes\n"
     shuffled = parse()

@@ -185,7 +185,7 @@ def test_constants_that_a_body_captures_are_not_copied():
 
 
 @pytest.mark.parametrize("versions, message", [
-    ([], "`n_y` (Relu) is an operator of ai.onnx, which is not imported there"),
+    ([], "Relu `n_y` of the model is an operator of ai.onnx, which is not imported there"),
     ([0], "imports ai.onnx opset 0, which does not exist"),
 ])
 def test_opsets_that_make_no_sense(versions, message):
@@ -196,6 +196,8 @@ def test_opsets_that_make_no_sense(versions, message):
     _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
     assert message in err
     assert not Path("o.onnx").exists()
+    _, err = run("verify", "plain.onnx", "m.onnx", code=5)
+    assert message.replace("the model", "the second model") in err
 
 
 @pytest.mark.parametrize("domain", ["", "ai.onnx"])
@@ -224,7 +226,7 @@ def test_functions_without_ai_onnx_beside_them():
     m.opset_import.append(helper.make_opsetid("", 17))  # which does not count inside of a function
     onnx.save(m, "m.onnx")
     _, err = run("--rules", "optimize", "m.onnx", "-o", "p.onnx", code=5)
-    assert "the node that makes `c` (Identity) is an operator of ai.onnx" in err
+    assert "Identity `c` of the model is an operator of ai.onnx" in err
 
 
 def test_a_graph_without_outputs_is_not_emptied():
@@ -232,7 +234,7 @@ def test_a_graph_without_outputs_is_not_emptied():
     del m.graph.output[:]
     onnx.save(m, "m.onnx")
     _, err = run("--rules", "optimize", "m.onnx", "-o", "o.onnx", code=5)
-    assert "the graph has no outputs: nothing would be left of `n_y`" in err
+    assert "the graph has no outputs: nothing would be left of Relu `n_y`" in err
     assert not Path("o.onnx").exists()
     run("show", "m.onnx")
 

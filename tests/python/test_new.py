@@ -171,13 +171,25 @@ def test_accept(tmp_path):
     assert "left: in braces (line 30): it stands in {}\n" in out and "left: an error (line 31): it expects no graph\n" in out
     text = (tmp_path / "set.yaml").read_text()
     wanted = RULES.replace("        expect: |       # to be written anew\n          x: float[4]\n          y = Abs(x)\n",
-                           "        expect: |\n          x: float[4]\n          y = Relu(x)\n")
+                           "        expect: |       # to be written anew\n          x: float[4]\n          y = Relu(x)\n")
     wanted = wanted.replace("          y = Relu(Relu(x))\n        expect: unchanged\n",
                             "          y = Relu(Relu(x))\n        expect: |\n          x: float[4]\n          y = Relu(x)\n")
     wanted = wanted.replace("        expect: |\n          x: float[4]\n          y = Neg(x)\n", "        expect: unchanged\n")
     assert text == wanted
     assert run(tmp_path, "test", "set.yaml")[1].endswith("3 passed, 2 failed\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["set.yaml"]
+
+
+def test_accept_keeps_comments_and_line_ends(tmp_path):
+    lines = ["qrewrite: 1", "name: s", "rules:", "  - name: r", "    match: y = Relu(Relu(x))", "    replace: y = Relu(x)", "    tests:",
+             "      - name: two", "        given: |", "          x: float[2]", "          y = Relu(Relu(x))", "        expect: unchanged   # not so",
+             "      - name: one # of them", "        given: |", "          x: float[2]", "          y = Relu(x)", "        expect: unchanged"]
+    (tmp_path / "set.yaml").write_bytes("\r\n".join(lines + [""]).encode())
+    run(tmp_path, "test", "--accept", "set.yaml")
+    after = (tmp_path / "set.yaml").read_bytes().decode()
+    assert after.count("\n") == after.count("\r\n")
+    assert after.split("\r\n")[11:15] == ["        expect: |   # not so", "          x: float[2]", "          y = Relu(x)", lines[12]]
+    run(tmp_path, "test", "set.yaml")
 
 
 def test_accept_large_constants(tmp_path):

@@ -2,6 +2,7 @@
 import json
 
 import onnx
+import onnx.parser
 import pytest
 from onnx import helper
 
@@ -91,3 +92,58 @@ def test_they_do_not_grow_without_bounds():
     run("--rules", "r.json", "m.onnx", "-o", "out.onnx")
     made = onnx.load("out.onnx").graph.node
     assert len(made) == 200 and sum(len(node.doc_string) for node in made) == 63 << 20    # 64 MiB, tags included
+
+
+# --- what is named beside the nodes
+
+MERGED = [{"match": "y = Relu(Relu(x))", "replace": "y = Relu(x)"}]
+
+
+def named(path, text, change):
+    model = onnx.parser.parse_model(f'<ir_version: 11, opset_import: ["": 21]>\n{text}')
+    change(model)
+    onnx.save(model, path)
+
+
+def test_parameters_of_annotations_stay():
+    def annotate(model):
+        note = model.graph.quantization_annotation.add(tensor_name="a")
+        note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="s")
+        gone = model.graph.quantization_annotation.add(tensor_name="r")  # of what the rule takes away
+        gone.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="t")
+    text = """g (float[2] x) => (float[2] y) <float s = {0.5}, float t = {0.25}, float u = {1.0}> {
+      a = Neg(x)  r = Relu(a)  y = Relu(r)
+    }"""
+    named("m.onnx", text, annotate)
+    rewrite(MERGED)
+    after = onnx.load("out.onnx").graph
+    assert [t.name for t in after.initializer] == ["s"]
+    assert [(n.tensor_name, n.quant_parameter_tensor_names[0].value) for n in after.quantization_annotation] == [("a", "s")]
+
+
+def test_what_training_names_stays():
+    def train(model):
+        info = model.training_info.add()
+        info.algorithm.name = "step"
+        info.algorithm.node.append(helper.make_node("Neg", ["lr"], ["next"]))
+        info.update_binding.add(key="momentum", value="next")
+    text = """g (float[2] x) => (float[2] y) <float[2] momentum = {1, 2}, float lr = {0.5}, float unused = {1.0}> {
+      r = Relu(x)  y = Relu(r)
+    }"""
+    named("m.onnx", text, train)
+    rewrite(MERGED)
+    assert [t.name for t in onnx.load("out.onnx").graph.initializer] == ["momentum", "lr"]
+
+
+def test_operands_in_what_is_said_of_devices_have_their_new_names():
+    def shard(model):
+        configuration = model.graph.node[2].device_configurations.add(configuration_id="c")
+        for name in ("r", "y", "w"):
+            configuration.sharding_spec.add(tensor_name=name)
+    text = """g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+      q = Relu(x)  r = Relu(q)  y = Mul(r, w)
+    }"""
+    named("m.onnx", text, shard)
+    rewrite(MERGED)
+    (node,) = [n for n in onnx.load("out.onnx").graph.node if n.op_type == "Mul"]
+    assert [s.tensor_name for s in node.device_configurations[0].sharding_spec] == [node.input[0], "y", "w"]

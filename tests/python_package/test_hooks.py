@@ -88,6 +88,15 @@ def test_arrays_that_are_changed_afterwards_do_not_concern_the_model(functions):
     assert np.array_equal(first, [[1, 2], [3, 4]]) and np.array_equal(second, np.ones((2, 2)))
 
 
+def test_a_read_only_view_of_memory_that_changes(functions):
+    memory = bytearray(np.ones(4, np.float32))
+    functions.function(name="view")(lambda w: np.frombuffer(memoryview(memory).toreadonly(), np.float32))
+    model, _ = run(functions, fold("view(w)"), model=qrewrite.Model.of(MODEL))
+    memory[:] = bytes(16)
+    made = [constant.numpy() for constant in model.constants.values() if constant.shape == (4,)]
+    assert made and all((array == 1).all() for array in made)
+
+
 def test_predicates(functions):
     functions.predicate(name="is_one")(lambda w: bool((w == 1).all()))
     rule = {"name": "one", "match": "y = Mul(x, w)", "where": "is_one(w)", "replace": "y = Identity(x)"}

@@ -115,8 +115,9 @@ def test_attributes_and_subgraphs():
     read = qrewrite.Model.parse(model.SerializeToString())
     thing, branch = read.nodes
     assert thing.op == "acme.Thing" and thing.domain == "acme"
-    tensor = thing.attributes.pop("t")
-    assert thing.attributes == {"i": 3, "f": 0.5, "s": "text", "is": [1, 2]}
+    attributes = dict(thing.attributes)
+    tensor = attributes.pop("t")
+    assert attributes == {"i": 3, "f": 0.5, "s": "text", "is": [1, 2]}
     assert np.array_equal(tensor.numpy(), np.float32([1.5, 2.5]))
     assert branch.graphs["then_branch"][0].nodes[0].op == "Neg"
     assert [g.kind for g in read.graphs] == ["main", "subgraph", "subgraph"]
@@ -254,10 +255,18 @@ def test_proto_and_text(chain):
 
 def test_what_is_looked_at_cannot_be_set(chain):
     model = qrewrite.Model.parse(chain.SerializeToString())
-    for thing, names in ((model.nodes[0], ("name", "op_type", "inputs", "other")), (model.values["a"], ("name", "shape"))):
+    things = ((model.nodes[0], ("name", "op_type", "inputs", "other")), (model.values["a"], ("name", "shape")), (model.graph, ("name", "nodes")),
+              (model.constants["w"], ("name",)))
+    for thing, names in things:
         for name in names:
             with pytest.raises(AttributeError, match=f"`{name}` of a {type(thing).__name__} cannot be set: a Model is read-only"):
                 setattr(thing, name, "x")
+    for change in (lambda: model.nodes[0].inputs.append("x"), lambda: model.nodes[0].attributes.update(axis=1), lambda: model.graph.nodes.clear(),
+                   lambda: model.graph.outputs.__setitem__(0, "x"), lambda: model.constants.pop("w")):
+        with pytest.raises(TypeError, match="a Model is read-only"):
+            change()
+    node = pickle.loads(pickle.dumps(model.nodes[2]))
+    assert node.inputs == model.nodes[2].inputs == ["b", "w"] and node.graph.outputs == ["y"]
 
 
 def test_sizes_of_inputs_are_fixed_in_every_kind_of_model():

@@ -123,6 +123,15 @@ def test_an_operator_makes_what_its_node_has(functions, made, said):
         qrewrite.rewrite(model, rules)
 
 
+@pytest.mark.parametrize("made", [lambda x: x.sum(), lambda x: (x.sum(),), lambda x: np.asarray(x.sum()), lambda x: (np.asarray(x.sum()),)])
+def test_one_number_alone_has_no_axes(functions, made):
+    functions.operator(name="Total", domain="acme")(made)
+    model = parse("g (float x) => (y) <float[2] w = {1, 2}> { t = acme.Total(w)  y = Add(x, t) }")
+    rules = Rules.from_dict({"phases": [{"name": "fold", "fold": "all"}], "rules": []}, functions=functions)
+    (made_one,) = qrewrite.Model.of(qrewrite.rewrite(model, rules)[0]).constants.values()
+    assert made_one.shape == () and made_one.numpy() == 3
+
+
 def test_an_operator_of_a_domain_makes_what_the_model_declares(functions):
     model = parse("g () => (float[2] y) <float[2] w = {1, 2}> { y = acme.Half(w) }")
     rules = {"phases": [{"name": "fold", "fold": "all"}], "rules": []}

@@ -110,3 +110,37 @@ def filled(stub):
     contents = {"dict": "Any, Any", "tuple": "Any, ..."}
     text = re.sub(r"(?<=[:>|] )(list|dict|tuple|Sequence|Mapping|Iterable)\b(?!\[)", lambda kind: f"{kind[0]}[{contents.get(kind[0], 'Any')}]", stub)
     return re.sub(r"(?<=\n)(from collections.abc .*\n)", r"\1from typing import Any\n", text)
+
+
+def test_a_second_import_has_the_classes_of_the_first():
+    """What a test suite does that takes modules out of sys.modules."""
+    code = """
+import sys
+import unittest.mock
+import qrewrite._core as first
+with unittest.mock.patch.dict(sys.modules):
+    for name in [name for name in sys.modules if name.startswith("qrewrite")]:
+        del sys.modules[name]
+    import qrewrite
+    qrewrite.Rules.load("optimize")
+import qrewrite._core as second
+print(second.Model is first.Model, len(qrewrite.Rules.load("optimize").rules) > 0)
+"""
+    assert python(code).split() == ["True", "True"]
+
+
+def test_another_interpreter_is_refused():
+    code = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+import qrewrite
+qrewrite.Rules.load("optimize")
+other = interpreters.create()
+interpreters.run_string(other, f"import sys\\nsys.path[:] = {sys.path!r}\\ntry:\\n  import qrewrite._core\\nexcept ImportError as e:\\n  print(e, flush=True)")
+print(len(qrewrite.Rules.load("optimize").rules) > 0)
+"""
+    told, still = python(code).splitlines()
+    assert told and still == "True"

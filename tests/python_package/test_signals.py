@@ -1,7 +1,9 @@
 """What the handler of a signal raises ends a call, and comes out of it as it is: time limits, say."""
+import gc
 import signal
 import time
 
+import onnx_ir
 import pytest
 from conftest import parse
 
@@ -38,3 +40,21 @@ def test_what_a_handler_raises(call, limit):
     with pytest.raises(TimeLimit, match="over"):
         call()
     assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("step", ["disable", "get_freeze_count", "get_count", "freeze", "get_stats", "unfreeze"])
+def test_an_interrupt_leaves_the_garbage_collector_as_it_was(monkeypatch, step):
+    model = onnx_ir.from_proto(parse("g (float[2] x) => (float[2] y) { a = Neg(x)  y = Neg(a) }"))
+    rules = {"rules": [{"name": "two", "match": "y = Neg(Neg(x))", "replace": "y = Identity(x)"}]}
+    original = getattr(gc, step)
+
+    def interrupted(*arguments):
+        original(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(gc, step, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            qrewrite.rewrite(model, rules)
+    assert gc.isenabled() and gc.get_freeze_count() == 0
+    assert qrewrite.rewrite(model, rules)[1].rewrites == 1

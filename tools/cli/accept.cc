@@ -30,6 +30,17 @@ size_t EndOfBlock(const std::vector<std::string>& lines, size_t first, size_t co
   return last;
 }
 
+// "  # why" behind a value that is no text in quotes and no list.
+std::string CommentOf(const std::string& value) {
+  const size_t first = value.find_first_not_of(' ');
+  if (first == std::string::npos ||
+      std::string_view("\"'{[").find(value[first]) != std::string::npos)
+    return "";
+  const size_t hash = value.find(" #");
+  const size_t from = hash == std::string::npos ? hash : value.find_last_not_of(' ', hash) + 1;
+  return from == std::string::npos ? "" : value.substr(from);
+}
+
 // "" if the test's `expect:` was replaced, else why not.
 std::string AcceptOne(std::vector<std::string>& lines, const TestResult& test) {
   const size_t first = static_cast<size_t>(test.line) - 1;
@@ -45,12 +56,17 @@ std::string AcceptOne(std::vector<std::string>& lines, const TestResult& test) {
   for (size_t i = first; i < end; ++i) {
     const size_t at = i == first ? column : Indent(lines[i]);
     if (at != column || lines[i].compare(at, 7, "expect:") != 0) continue;
-    const std::string prefix = lines[i].substr(0, at + 7);
-    std::vector<std::string> text = {prefix + (test.got == "unchanged" ? " unchanged" : " |")};
+    const bool windows = lines[i].ends_with('\r');  // lines end as this one does
+    if (windows) lines[i].pop_back();
+    const std::string prefix = lines[i].substr(0, at + 7),
+                      comment = CommentOf(lines[i].substr(at + 7));
+    std::vector<std::string> text = {prefix + (test.got == "unchanged" ? " unchanged" : " |") +
+                                     comment};
     std::istringstream got(test.got == "unchanged" ? "" : test.got);
     for (std::string line; std::getline(got, line);) {
       text.push_back(std::string(column + 2, ' ') + line);
     }
+    for (std::string& line : text) line += windows ? "\r" : "";
     const auto from = lines.begin() + static_cast<long>(i);
     const auto to = lines.begin() + static_cast<long>(EndOfBlock(lines, i, column));
     const auto put = lines.erase(from, to);

@@ -56,7 +56,10 @@ class Search {
   Result<int> Run() {
     QR_ASSIGN_OR_RETURN(const Verdict before, Try(0));
     if (before != Verdict::kGood) {
-      return Status(StatusCode::kUsage, "the command fails on the model as it is");
+      return Status(StatusCode::kUsage,
+                    before == Verdict::kBad
+                        ? "the command fails on the model as it is"
+                        : "the command cannot tell (125) of the model as it is");
     }
     QR_ASSIGN_OR_RETURN(Model whole, model_.Clone());
     QR_ASSIGN_OR_RETURN(const Report report, rewrite_(whole, std::nullopt, nullptr));

@@ -39,13 +39,13 @@ std::string Coloured(const std::string& text) {
 Result<int> Compare(const Arguments& a) {
   QR_ASSIGN_OR_RETURN(const Model before, Model::Load(a.before));
   QR_ASSIGN_OR_RETURN(const Model after, Model::Load(a.after));
+  if (!a.html.empty()) QR_RETURN_IF_ERROR(NotOverInputs(a.html, after));
   QR_ASSIGN_OR_RETURN(const DiffReport report, Diff(before, after, {.names = !a.ignore_names}));
   Print(a.json ? report.Json() : Coloured(report.Text(a.most)));
   if (!a.html.empty()) {
     QR_ASSIGN_OR_RETURN(
         std::string page,
         DiffPage(before, after, {.before = a.before, .after = a.after, .names = !a.ignore_names}));
-    QR_RETURN_IF_ERROR(NotOverInputs(a.html, after));
     SaveOptions files;
     files.side_files = {{a.html, std::move(page)}};
     QR_RETURN_IF_ERROR(before.SaveSideFiles(files));

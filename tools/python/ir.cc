@@ -25,13 +25,19 @@ enum class AttributeType {
   kGraphs = 10
 };
 
-// Appends a TensorProto whose data is elsewhere.
-void PutTensorApart(std::string& out, nb::handle name, int64_t dtype, nb::handle dims,
-                    nb::handle doc_string, std::string_view location, uint64_t size) {
+// Appends what a TensorProto says beside its data.
+void PutTensorHead(std::string& out, nb::handle name, int64_t dtype, nb::handle dims,
+                   nb::handle doc_string) {
   ForEach(dims, [&](const nb::object& dim) { PutInt(out, tensor_field::kDims, Int(dim)); });
   PutInt(out, tensor_field::kDataType, dtype);
   PutBytes(out, tensor_field::kName, Utf8(name));
   if (IsTrue(doc_string)) PutBytes(out, tensor_field::kDocString, Utf8(doc_string));
+}
+
+// Appends a TensorProto whose data is elsewhere.
+void PutTensorApart(std::string& out, nb::handle name, int64_t dtype, nb::handle dims,
+                    nb::handle doc_string, std::string_view location, uint64_t size) {
+  PutTensorHead(out, name, dtype, dims, doc_string);
   std::string entry;
   const auto put = [&](std::string_view key, std::string_view value) {
     entry.clear();
@@ -147,8 +153,8 @@ class GraphWriter {
     now_.out.clear();
   }
 
-  // An initializer that is a TensorProto, from the message; onnx_ir's object makes others of it whenever it is asked. False: small, or
-  // with more than its data.
+  // An initializer that is a TensorProto, from the message; onnx_ir's object makes others of it whenever it is asked. False: it has more
+  // than its data, or has it in another form.
   bool PutOfProto(nb::handle name, nb::handle tensor) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(tensor.ptr())) != proto_tensor_type_.ptr() ||
         IsTrue(tensor_metadata_.Of(tensor))) {
@@ -156,7 +162,15 @@ class GraphWriter {
     }
     const nb::object proto = raw_.Of(tensor), data = RawData(proto);
     const std::string_view bytes = BytesIn(data);
-    if (bytes.size() < static_cast<size_t>(threshold_)) return false;
+    if (bytes.empty()) return false;
+    if (bytes.size() < static_cast<size_t>(threshold_)) {
+      tensor_.clear();
+      PutTensorHead(tensor_, name, Int(data_type_.Of(proto)), dims_of_proto_.Of(proto),
+                    doc_string_.Of(proto));
+      PutBytes(tensor_, tensor_field::kRawData, bytes);
+      PutBytes(now_.out, graph_field::kInitializer, tensor_);
+      return true;
+    }
     const std::string location = std::string(1, '\0') + std::to_string(tensors_.size());
     const nb::str key = Text(location);
     if (bytes.size() < kCopied) {
@@ -405,6 +419,17 @@ void BindIr(nb::module_& m) {
             [&] { return GraphWriter(std::move(helper)).Write(graph, nodes, add); });
       },
       nb::arg("graph"), nb::arg("nodes"), nb::arg("helper"), nb::arg("add"));
+  m.def(
+      "tensor_inside",
+      [](const nb::str& name, int64_t dtype, const nb::object& dims, const nb::object& doc_string,
+         const nb::bytes& data) {
+        std::string out;
+        PutTensorHead(out, name, dtype, dims, doc_string);
+        PutBytes(out, tensor_field::kRawData, {data.c_str(), data.size()});
+        return nb::bytes(out.data(), out.size());
+      },
+      nb::arg("name"), nb::arg("dtype"), nb::arg("dims"), nb::arg("doc_string").none(),
+      nb::arg("data"));
   m.def(
       "tensor_apart",
       [](const nb::str& name, int64_t dtype, const nb::object& dims, const nb::object& doc_string,

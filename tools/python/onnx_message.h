@@ -29,8 +29,8 @@ namespace value_field {
 inline constexpr int kName = 1, kType = 2, kDocString = 3, kMetadata = 4;
 }
 namespace tensor_field {
-inline constexpr int kDims = 1, kDataType = 2, kName = 8, kDocString = 12, kExternal = 13,
-                     kLocation = 14;
+inline constexpr int kDims = 1, kDataType = 2, kName = 8, kRawData = 9, kDocString = 12,
+                     kExternal = 13, kLocation = 14;
 }
 inline constexpr int kName = 1;  // of a ValueInfoProto; of a TensorAnnotation, whose it is
 

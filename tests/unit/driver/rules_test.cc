@@ -214,6 +214,7 @@ TEST_CASE("Defaults are written, all of them or those that are named") {
       "phases: [{name: a, write_defaults: [Conv, MaxPool], attributes: [strides]}]", given);
   CHECK(one.graph.find("Conv<pads=[1, 1, 1, 1], strides=[1, 1]>(x, w)") != std::string::npos);
   const Ran all = RunRules("phases: [{name: a, write_defaults: [Conv]}]", given);
+  CHECK(RunRules("phases: [{name: a, write_defaults: all}]", given).graph == all.graph);
   CHECK(all.graph.find("group=1") != std::string::npos);
 }
 

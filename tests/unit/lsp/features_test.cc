@@ -361,6 +361,11 @@ TEST_CASE("Code actions: what the hints say to write") {
         Rule("    match: y = Conv<strides=[2, 2]>(x, w)\n"));
   CHECK(rule("    match: y = Softmax<axis>(x)\n    where: axis^|<3\n") ==
         Rule("    match: y = Softmax<axis>(x)\n    where: axis <3\n"));
+  CHECK(rule("    match: y = Pad<mode='eg^|de'>(x, p)\n") ==
+        Rule("    match: y = Pad<mode='edge'>(x, p)\n"));
+  CHECK(rule("    match: y = Add(x, w)\n    where: ^|!const(w)\n") ==
+        Rule("    match: y = Add(x, w)\n    where: not const(w)\n"));
+  CHECK(rule("    match: y = Relu(x)\n    where: x ^|is absent\n") == "0 fixes");
   CHECK(rule("    match: y = Re^|lu(x)\n") == "0 fixes");
 }
 

@@ -337,9 +337,9 @@ TEST_CASE("Reader: functions that contradict each other are refused") {
   CHECK(fault("y = me.F(x)", f) == "");
   CHECK(fault("y = me.F(x)", f + f) == "the model has two functions `me.F`");
   CHECK(fault("y = me.F(x, x)", f) ==
-        "the node that makes `y` calls the function `me.F` with 2 inputs, which has 1");
+        "me.F `y` calls the function `me.F` with 2 inputs, which has 1");
   CHECK(fault("y, z = me.F(x)", f) ==
-        "the node that makes `y` calls the function `me.F` with 2 outputs, which has 1");
+        "me.F `y` calls the function `me.F` with 2 outputs, which has 1");
   CHECK(fault("y = me.F(x)", head + "F (a) => (b) { b = me.F(a) }") ==
         "functions may not call themselves: `me.F` -> `me.F`");
   // G leads into the loop, H is called by it, and neither is in it.

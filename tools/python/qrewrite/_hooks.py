@@ -10,7 +10,7 @@ was given stays as it was. Functions must be pure; they are called by each threa
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator, Mapping, TypeVar, overload
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, TypeVar, overload
 from weakref import ref
 
 from . import _arguments, _core
@@ -46,12 +46,18 @@ def _operator(name: str, call: Hook) -> Hook:
         inputs = _arrays(tensors)
         result = call(*inputs, **attributes)
         # Numbers in a list are one array; arrays are outputs, as in `return y,`.
-        several = isinstance(result, (tuple, list)) and (num_outputs > 1 or result == () or any(getattr(r, "ndim", 0) > 0 for r in result))
+        several = isinstance(result, (tuple, list)) and (num_outputs > 1 or result == () or _holds_arrays(result))
         results = result if several else [result]
         if len(results) != num_outputs:
             raise TypeError(f"operator {name} returned {len(results)} outputs, not {num_outputs}")
         return [from_numpy(r, f"what operator {name} returned") for r in results]
     return adapter
+
+
+def _holds_arrays(results: Sequence[Any]) -> bool:
+    """Several numbers of numpy are numbers, too; one alone in a tuple is an array without axes, as in `return y,`."""
+    alone = len(results) == 1 and hasattr(results[0], "dtype") and isinstance(results, tuple)
+    return alone or any(getattr(r, "ndim", 0) > 0 for r in results)
 
 
 def _weak(held: list[Hook], call: Hook) -> Hook:
@@ -72,7 +78,7 @@ class Functions:
     def __init__(self, others: Functions | None = None) -> None:
         if others is not None and not isinstance(others, Functions):
             raise usage(f"functions come from Functions, not {type(others).__name__}")
-        self._entries: dict[tuple[str, str, str], Hook] = dict(others._entries) if others else {}
+        self._entries: dict[tuple[str, str, str], Hook] = dict(list(others._entries.items())) if others else {}
 
     @overload
     def function(self, call: F, /, *, name: str | None = None) -> F: ...
@@ -153,7 +159,7 @@ class Functions:
 
     def __iter__(self) -> Iterator[str]:
         """The names, sorted."""
-        return iter(sorted(f"{domain}.{name}" if domain else name for _, domain, name in self._entries))
+        return iter(sorted(f"{domain}.{name}" if domain else name for _, domain, name in list(self._entries)))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -183,7 +189,7 @@ class Functions:
         return built
 
     def _registry(self) -> _core.Functions | None:
-        return self._build(self._entries.items()) if self._entries else None
+        return self._build(list(self._entries.items())) if self._entries else None
 
 
 #: What the decorators of the package fill.

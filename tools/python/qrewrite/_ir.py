@@ -90,6 +90,8 @@ class Message(Maker):
         small = tensor.dtype in _INSIDE or tensor.nbytes < THRESHOLD and not isinstance(tensor, ir.ExternalTensor)
         if not small and not tensor.metadata_props:
             return _core.tensor_apart(name, tensor.dtype.value, tensor.shape.dims, tensor.doc_string, self._apart(tensor), tensor.nbytes)
+        if small and type(tensor) is ir.Tensor and tensor.dtype not in _INSIDE and not tensor.metadata_props:
+            return _core.tensor_inside(name, tensor.dtype.value, tensor.shape.dims, tensor.doc_string, tensor.tobytes())
         proto = onnx.TensorProto()
         if small:
             _check(tensor)

@@ -1,7 +1,7 @@
 """The kinds of models that the package takes, and gives back."""
 from __future__ import annotations
 
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _arguments, _core, _proto
@@ -27,7 +27,7 @@ def read(model: Any, folder: str | PathLike[str] = "") -> tuple[_core.Model, Bac
     if isinstance(model, (str, PathLike)):
         return _core.Model.load(_arguments.path("a model", model)), None
     if isinstance(model, (bytes, bytearray, memoryview)):
-        kind = type(model) if isinstance(model, bytearray) else bytes
+        kind = next(kind for kind in (bytearray, memoryview, bytes) if isinstance(model, kind))
         return _parse(bytes(model), folder), lambda core: kind(core.serialize())
     if is_proto(model):
         return _proto.to_core(model, _arguments.path("`folder`", folder))
@@ -54,7 +54,7 @@ def _parse(data: bytes, folder: str | PathLike[str]) -> _core.Model:
 def default_output(model: str | PathLike[str], names: list[str]) -> str | Path:
     """What the command calls it: "a/model.onnx" and "tidy" make "a/model.tidy.onnx"."""
     from pathlib import Path
-    path = Path(fspath(model))
+    path = Path(fsdecode(model))
     stem = path.stem if path.suffix == ".onnx" else path.name
     named = path.with_name(".".join([stem, *names, "onnx"]))
     return str(named) if isinstance(model, str) else named

@@ -6,6 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping, NamedTuple, Sequence
 
 from . import _arguments, _core
+from ._frozen import FrozenDict, FrozenList
 from ._tensors import NAMES, dtype_name, numpy_dtype, to_numpy
 
 if TYPE_CHECKING:
@@ -38,18 +39,36 @@ class Stats(NamedTuple):
     external_data: bool
 
 
-class Constant:
+class _View:
+    """What is to be looked at only: who assigns to it believes that the model changes."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be set: a Model is read-only, rules change it")
+
+    def _hold(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: Any) -> None:
+        for values in state if isinstance(state, tuple) else (state,):  # of what has slots, two
+            self._hold(**values or {})
+
+
+class Constant(_View):
     """A constant tensor, which may lie in a file, or be computed when it is read.
 
     ``numpy.asarray(constant)`` works, too.
     """
 
     __slots__ = ("_core", "name")
+    _core: _core.Constant
+    #: The name of the initializer; "" of other constants.
+    name: str
 
     def __init__(self, core: _core.Constant, name: str = "") -> None:
-        self._core = core
-        #: The name of the initializer; "" of other constants.
-        self.name: str = name
+        self._hold(_core=core, name=name)
 
     @property
     def dtype(self) -> str:
@@ -99,22 +118,6 @@ class Constant:
 
     def __repr__(self) -> str:
         return f"<qrewrite.Constant {self.name + ' ' if self.name else ''}{self.dtype}{list(self.shape)}>"
-
-
-class _View:
-    """What is to be looked at only: who assigns to it believes that the model changes."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"`{name}` of a {type(self).__name__} cannot be set: a Model is read-only, rules change it")
-
-    def _hold(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        self._hold(**state[1])
 
 
 class Value(_View):
@@ -183,8 +186,8 @@ class Node(_View):
 
     def __init__(self, graph: Graph, op_type: str, domain: str, name: str, inputs: list[str], outputs: list[str],
                  attributes: dict[str, Any], graphs: dict[str, list[int]]) -> None:
-        self._hold(graph=graph, op_type=op_type, domain=domain, name=name, inputs=inputs, outputs=outputs,
-                   attributes={key: _wrap(value) for key, value in attributes.items()}, _graphs=graphs)
+        self._hold(graph=graph, op_type=op_type, domain=domain, name=name, inputs=FrozenList(inputs), outputs=FrozenList(outputs),
+                   attributes=FrozenDict({key: _wrap(value) for key, value in attributes.items()}), _graphs=graphs)
 
     @property
     def op(self) -> str:
@@ -203,28 +206,32 @@ class Node(_View):
 def _wrap(value: Any) -> Any:
     if isinstance(value, _core.Constant):
         return Constant(value)
-    if isinstance(value, list) and value and isinstance(value[0], _core.Constant):
-        return [Constant(v) for v in value]
+    if isinstance(value, list):
+        return FrozenList(Constant(v) if isinstance(v, _core.Constant) else v for v in value)
     return value
 
 
-class Graph:
-    """The main graph of a model, a subgraph, or the body of a function."""
+class Graph(_View):
+    """The main graph of a model, a subgraph, or the body of a function. Read-only."""
+
+    kind: Literal["main", "subgraph", "function"]
+    name: str
+    #: Names of values.
+    inputs: list[str]
+    outputs: list[str]
+    #: The initializers by name.
+    constants: dict[str, Constant]
+    #: All values of this graph by name; those of the graphs around it are theirs.
+    values: dict[str, Value]
+    #: Producers before readers.
+    nodes: list[Node]
+    _all: list[Graph]
 
     def __init__(self, all_graphs: list[Graph], kind: int, name: str, inputs: list[str], outputs: list[str],
                  constants: dict[str, _core.Constant], values: list[tuple[Any, ...]], nodes: list[tuple[Any, ...]]) -> None:
-        self._all = all_graphs
-        self.kind: Literal["main", "subgraph", "function"] = _KINDS[kind]
-        self.name = name
-        #: Names of values.
-        self.inputs = inputs
-        self.outputs = outputs
-        #: The initializers by name.
-        self.constants: dict[str, Constant] = {key: Constant(c, key) for key, c in constants.items()}
-        #: All values of this graph by name; those of the graphs around it are theirs.
-        self.values: dict[str, Value] = {v[0]: Value(self, *v) for v in values}
-        #: Producers before readers.
-        self.nodes: list[Node] = [Node(self, *n) for n in nodes]
+        self._hold(_all=all_graphs, kind=_KINDS[kind], name=name, inputs=FrozenList(inputs), outputs=FrozenList(outputs),
+                   constants=FrozenDict({key: Constant(c, key) for key, c in constants.items()}),
+                   values=FrozenDict({v[0]: Value(self, *v) for v in values}), nodes=FrozenList(Node(self, *n) for n in nodes))
 
     @cached_property
     def _producers(self) -> dict[str, Node]:
@@ -385,7 +392,7 @@ class Model:
     @cached_property
     def constants(self) -> dict[str, Constant]:
         """The initializers of the main graph by name."""
-        return {name: Constant(constant, name) for name, constant in self._core.constants().items()}
+        return FrozenDict({name: Constant(constant, name) for name, constant in self._core.constants().items()})
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes)

@@ -154,7 +154,12 @@ def _is_writable(array: Any) -> bool:
         if array.flags.writeable:
             return True
         array = array.base
-    return False
+    while isinstance(array, memoryview) and array.readonly:  # a read-only view, perhaps of memory that is not
+        array = array.obj
+    try:
+        return array is not None and not memoryview(array).readonly
+    except TypeError:  # what it is nobody can tell
+        return True
 
 
 def _unpack(packed: np.ndarray, bits: int, count: int) -> np.ndarray:

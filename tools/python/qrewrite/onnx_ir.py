@@ -202,16 +202,17 @@ def clone(model: ir.Model, core: _core.Model, originals: Sequence[Original] = ()
 @contextmanager
 def _no_collections() -> Iterator[None]:
     """Making many objects, none of which is garbage: Python's collector would look through all of them, again and again."""
-    enabled = gc.isenabled()
-    if enabled:
-        _Old.collect()
-    gc.disable()
-    try:
+    if not gc.isenabled():
+        yield
+        return
+    _Old.collect()
+    try:  # whatever comes between, a Ctrl-C too
+        gc.disable()
         yield
     finally:
-        if enabled:
-            if gc.get_freeze_count() == 0:  # frozen ones would be of the caller
-                _Old.put()
+        try:
+            _Old.put()
+        finally:
             gc.enable()
 
 
@@ -221,14 +222,22 @@ class _Old:
     put_since = 0  # the last full collection
     others = 0  # how many there were then
     collections = -1
+    callers = False  # the caller has frozen objects, which are to stay so; counting them is slow
 
     @classmethod
     def put(cls) -> None:
+        if cls.callers:
+            return
+        if gc.get_freeze_count() > 0:
+            cls.callers = True
+            return
         young = gc.get_count()
-        gc.freeze()
-        if (collections := gc.get_stats()[-1]["collections"]) != cls.collections:
-            cls.collections, cls.put_since, cls.others = collections, 0, gc.get_freeze_count()
-        gc.unfreeze()
+        try:
+            gc.freeze()
+            if (collections := gc.get_stats()[-1]["collections"]) != cls.collections:
+                cls.collections, cls.put_since, cls.others = collections, 0, gc.get_freeze_count()
+        finally:
+            gc.unfreeze()
         cls.put_since += young[0] + young[1] * gc.get_threshold()[0]
 
     @classmethod
