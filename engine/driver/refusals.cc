@@ -19,6 +19,32 @@ std::string RuleRun::RefusedNode(NodeId n) const {
                           FirstOutput(graph_, n));
 }
 
+bool RuleRun::IsGiven(NodeId n) const {
+  if (n.index < given_nodes_) return true;
+  for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+    if (graph_.output(n, i).valid() && graph_.output(n, i).index < given_values_) return true;
+  }
+  return false;
+}
+
+// Where rules made several nodes of one, some have outputs of names that nobody knows.
+std::string_view RuleRun::GivenOutput(NodeId n) const {
+  constexpr size_t kMost = 64;
+  std::vector<NodeId> todo = {n};
+  for (size_t i = 0; i < todo.size() && i < kMost; ++i) {
+    if (IsGiven(todo[i])) return FirstOutput(graph_, todo[i]);
+    for (size_t k = 0; k < graph_.num_outputs(todo[i]); ++k) {
+      const ValueId v = graph_.output(todo[i], k);
+      if (!v.valid()) continue;
+      for (const UseId use : graph_.uses(v)) {
+        const User user = graph_.user(use);
+        if (!user.is_output() && todo.size() < kMost) todo.push_back(user.node);
+      }
+    }
+  }
+  return FirstOutput(graph_, n);
+}
+
 NodeId RuleRun::Origin(NodeId node) const {
   while (node.index < made_of_.size() && made_of_[node.index].valid()) node = made_of_[node.index];
   return node;
@@ -36,15 +62,16 @@ Status RuleRun::NoteFinding(const CompiledRule& rule, const Firing& firing, Node
 // `said`: "" if that is the text of the rule file as it is.
 Status RuleRun::RefuseOrWarn(const CompiledRule& rule, std::string said, NodeId node) {
   if (!setup_.book.found.insert({rule.rule, node}).second) return {};
-  // A normal form of the rule set is told by the operator that the model had in its place.
-  const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain);
+  // A normal form of the rule set is told by the operator that the model had in its place, and so is what has names that
+  // rules made.
+  const bool internal = IsPrivateDomain(graph_.op_name(graph_.op(node)).domain) || !IsGiven(node);
   const NodeId origin = internal ? Origin(node) : node;
   if (said.empty()) said = rule.rule->refuse ? *rule.rule->refuse : rule.rule->warn.value_or("");
   Finding finding{.rule = rule.rule->name,
                   .text = said,
                   .op = graph_.op_name(graph_.op(origin)).text(),
                   .node = std::string(graph_.name(origin)),
-                  .output = std::string(FirstOutput(graph_, node)),
+                  .output = std::string(GivenOutput(node)),
                   .notes = {}};
   const Reason nearest = rule.rule->refuse ? Nearest(node) : Reason();
   if (!nearest.text.empty()) finding.notes.push_back(nearest.text);

@@ -63,7 +63,9 @@ RuleRun::RuleRun(Graph& graph, const Program& program, Params params, const RunS
       facts_(graph, rules_.signatures, KernelsOf(setup.context), setup.context.inference),
       hosts_(WatchedFunctions()),
       in_(graph, program, facts_, KernelsOf(setup.context), params_, hosts_),
-      rewriter_(graph, in_) {
+      rewriter_(graph, in_),
+      given_nodes_(graph.num_nodes()),
+      given_values_(graph.num_values()) {
   rewriter_.set_accept(
       [this](const CompiledRule& rule, Frame& frame) { return TakeNotes(rule, frame); });
   rewriter_.set_found([this](const CompiledRule& rule, Frame& frame) { NoteSaid(rule, frame); });

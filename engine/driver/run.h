@@ -106,7 +106,11 @@ class RuleRun {
 
   // --- refusals.cc
   Status NoteFinding(const CompiledRule& rule, const Firing& firing, NodeId node);
-  std::string RefusedNode(NodeId n) const;  // in a message
+  std::string RefusedNode(NodeId n) const;
+  // Whether the model as it was given knows the node by a name: its own, or of what it makes.
+  bool IsGiven(NodeId n) const;
+  // The first value that it makes, or that is made of that, which is of the model as it was given.
+  std::string_view GivenOutput(NodeId n) const;
   Status RefuseOrWarn(const CompiledRule& rule, std::string said, NodeId node);
   Status Refusals();                 // of the phase that is through: kRefused if there are any
   NodeId Origin(NodeId node) const;  // the node of the model that it was made of; itself if none
@@ -240,7 +244,8 @@ class RuleRun {
   static constexpr size_t kNamed = 5;
   std::vector<Refused> refused_;
   std::map<std::pair<const Rule*, std::string>, std::vector<size_t>>
-      refused_of_;               // by rule and operator
+      refused_of_;                           // by rule and operator
+  const size_t given_nodes_, given_values_;  // those below are of the model as it was given
   std::vector<NodeId> made_of_;  // by node: where the rule fired that made it; may be too short
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
   size_t next_recent_ = 0;

@@ -1,7 +1,12 @@
 // The functions of the rule language that ask for facts of values, nodes and the graph.
+#include <map>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include "engine/graph/node_text.h"
 #include "engine/match/function_call.h"
+#include "engine/ops/node_signature.h"
 #include "engine/program/scalar.h"
 
 namespace qrewrite {
@@ -113,6 +118,41 @@ Val OpOf(const FunctionCall& c) {
     if (const auto* n = x.get_if<LabelRef>()) {
       return c.in.graph().op_name(c.in.graph().op(n->node)).text();
     }
+    return x.absent() ? x : NoFact(x, "operator");
+  });
+}
+
+namespace {
+
+// false where some type does not fit, unknown where one is that might.
+Val TakesItsInputs(Interpreter& in, NodeId node) {
+  const Graph& graph = in.graph();
+  const Signature* const s = in.facts().SignatureOf(node);
+  if (s == nullptr) return Unknown{fmt::format("nothing is known of {}", NodeText(graph, node))};
+  std::map<int, DType> of_variables;
+  std::optional<ValueId> open;
+  for (size_t i = 0; i < graph.num_inputs(node); ++i) {
+    const ValueId v = graph.input(node, i);
+    const FormalValue* const formal = FormalInput(*s, i);
+    if (!v.valid() || formal == nullptr || formal->type_var < 0) continue;
+    const DType dtype = in.facts().dtype(v);
+    if (dtype == DType::kUndefined) {
+      open = v;
+      continue;
+    }
+    if (!s->types[static_cast<size_t>(formal->type_var)].Allows(dtype)) return false;
+    if (!formal->homogeneous) continue;
+    if (of_variables.try_emplace(formal->type_var, dtype).first->second != dtype) return false;
+  }
+  if (open) return Unknown{Reason(Reason::Kind::kNoFact, "element type", *open)};
+  return true;
+}
+
+}  // namespace
+
+Val TakesOf(const FunctionCall& c) {
+  return Each(c[0], [&](const Val& x) -> Val {
+    if (const auto* n = x.get_if<LabelRef>()) return TakesItsInputs(c.in, n->node);
     return x.absent() ? x : NoFact(x, "operator");
   });
 }

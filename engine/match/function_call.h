@@ -50,6 +50,7 @@ Val RankOf(const FunctionCall& c);
 Val SizeOf(const FunctionCall& c);
 Val NameOf(const FunctionCall& c);
 Val OpOf(const FunctionCall& c);
+Val TakesOf(const FunctionCall& c);
 Val IsConst(const FunctionCall& c);
 Val UsesOf(const FunctionCall& c);
 Val CountOf(const FunctionCall& c);

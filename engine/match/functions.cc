@@ -320,6 +320,7 @@ const std::map<std::string_view, Function>& Table() {
       {"size", SizeOf},
       {"stretch", StretchOf},
       {"sure", Sure},
+      {"takes", TakesOf},
       {"u16", CastFixed<DType::kUint16>},
       {"u32", CastFixed<DType::kUint32>},
       {"u64", CastFixed<DType::kUint64>},
