@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Callable, NamedTuple
 
 from . import _core
@@ -15,6 +16,8 @@ from ._errors import Error, LimitError
 
 # Bytes from which a tensor goes beside the message: what a reference costs is what it costs to copy so much.
 _LARGE = 1 << 16
+# Up to so many bytes in so many tensors go with it.
+_SMALL, _MANY = 1 << 24, 500
 # What else a tensor beside the message may have.
 _CARRIED = ("dims", "data_type", "name", "doc_string", "metadata_props")
 
@@ -26,7 +29,7 @@ def is_proto(model: Any) -> bool:
 class Parts(NamedTuple):
     """A message without its large tensors, and these by the location that it has for them."""
 
-    message: _core.Buffer
+    message: _core.Buffer | bytes
     data: dict[str, bytes]
 
 
@@ -34,7 +37,7 @@ def to_core(proto: Any, folder: bytes) -> tuple[_core.Model, Callable[[_core.Mod
     """The model in the library, and the way back. `proto` is read only."""
     kind = type(proto)
     calls = _core.calls_of_users()
-    parts = _parts(proto)
+    parts = Parts(serialized(proto), {}) if _is_small(proto) else _parts(proto)
     if parts is not None:
         others: list[str] = []  # locations that are the caller's own
 
@@ -87,6 +90,19 @@ def serialized(proto: Any) -> bytes:
         return data
     except Exception as e:  # protobuf has one of its own for each of its implementations
         raise LimitError(f"the ModelProto cannot be serialized: {e}") from e
+
+
+def _is_small(proto: Any) -> bool:
+    """Many small tensors are serialized faster as a whole than one by one."""
+    tensors = proto.graph.initializer
+    if len(tensors) < _MANY:
+        return False
+    left = _SMALL
+    for size in map(len, map(attrgetter("raw_data"), tensors)):
+        left -= size
+        if left < 0:
+            return False
+    return True
 
 
 def _parts(proto: Any) -> Parts | None:
