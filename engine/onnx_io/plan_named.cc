@@ -2,7 +2,6 @@
 // what a node says of devices.
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 
 #include <onnx/onnx_pb.h>
@@ -85,36 +84,25 @@ void Planner::FindNamed() {
   }
 }
 
+// As onnx_ir does it: a way to split a value goes with the value.
 std::string Planner::Devices(NodeId n, std::string_view original) const {
-  std::string text;
-  std::unordered_map<std::string_view, std::string_view>
-      now;  // operands, by their names in the file
-  const auto pair = [&](int field, size_t count, auto operand) {
-    size_t i = 0;
-    EachMessage(original, field, [&](std::string_view name) {
-      if (i < count && operand(i).valid()) now.emplace(name, graph_.name(operand(i)));
-      ++i;
-    });
-  };
-  EachMessage(original, NodeProto::kDeviceConfigurationsFieldNumber, [&](std::string_view devices) {
-    if (now.empty()) {
-      pair(NodeProto::kInputFieldNumber, graph_.num_inputs(n),
-           [&](size_t i) { return graph_.input(n, i); });
-      pair(NodeProto::kOutputFieldNumber, graph_.num_outputs(n),
-           [&](size_t i) { return graph_.output(n, i); });
+  const auto has = [&](std::string_view name) {
+    for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
+      if (graph_.input(n, i).valid() && graph_.name(graph_.input(n, i)) == name) return true;
     }
-    constexpr int kSpec = NodeDeviceConfigurationProto::kShardingSpecFieldNumber;
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      if (graph_.output(n, i).valid() && graph_.name(graph_.output(n, i)) == name) return true;
+    }
+    return false;
+  };
+  std::string text;
+  EachMessage(original, NodeProto::kDeviceConfigurationsFieldNumber, [&](std::string_view devices) {
     std::string kept;
     WireReader fields(devices);
     while (const WireField* f = fields.Next()) {
-      if (!f->IsBytes(kSpec)) {
+      const bool of_value = f->IsBytes(NodeDeviceConfigurationProto::kShardingSpecFieldNumber);
+      if (!of_value || has(FindBytes(f->bytes, ShardingSpecProto::kTensorNameFieldNumber)))
         kept += f->whole;
-        continue;
-      }
-      const auto operand = now.find(FindBytes(f->bytes, ShardingSpecProto::kTensorNameFieldNumber));
-      if (operand == now.end()) continue;  // the node reads it no more
-      PutBytes(kept, kSpec,
-               WithText(f->bytes, ShardingSpecProto::kTensorNameFieldNumber, operand->second));
     }
     PutBytes(text, NodeProto::kDeviceConfigurationsFieldNumber, kept);
   });

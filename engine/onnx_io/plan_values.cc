@@ -42,8 +42,7 @@ bool IsSlice(std::string_view part, std::string_view whole) {
          std::less_equal<>()(part.data() + part.size(), whole.data() + whole.size());
 }
 
-}  // namespace
-
+// A message with another text in the bytes field `number`.
 std::string WithText(std::string_view message, int number, std::string_view text) {
   std::string out;
   PutBytes(out, number, text);
@@ -53,6 +52,8 @@ std::string WithText(std::string_view message, int number, std::string_view text
   }
   return out;
 }
+
+}  // namespace
 
 bool IsSameTensor(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.dims() != b.dims()) return false;

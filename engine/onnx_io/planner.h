@@ -73,7 +73,7 @@ class Planner {
   std::string_view source_of(NodeId n) const;  // a NodeProto, or "" if it is new
   bool CanCopy(NodeId n) const;
   bool KeepsAttributes(NodeId n) const;
-  // What the node, a NodeProto in the file, says of devices: with the names that its operands have now.
+  // What the node, a NodeProto in the file, says of devices, but for values that it has no more.
   std::string Devices(NodeId n, std::string_view original) const;
   // The doc string and metadata that a new node inherits, onto the end of `out`.
   void InheritNotes(NodeId n, std::string& out);
@@ -99,9 +99,6 @@ class Planner {
   std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already
   std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer
 };
-
-// A message with another text in the bytes field `number`.
-std::string WithText(std::string_view message, int number, std::string_view text);
 
 // Are these the same bytes under the same type, as far as can be told without reading them?
 bool IsSameTensor(const Tensor& a, const Tensor& b);

@@ -100,9 +100,9 @@ class Graph:
         node = self._nodes[index]
         proto = None
         if before is not None and after is not None:
-            if _devices(before) != _devices(after):
-                raise Unusual
             proto = onnx.NodeProto.FromString(after)
+            if _devices(before) != _devices(after) and not _loses_values(onnx.NodeProto.FromString(before), proto):
+                raise Unusual
         if changed is None:
             return node, count, inputs, proto, None
         old = dict(node.attributes)
@@ -313,6 +313,15 @@ def _kind(tensor: Any) -> tuple[ir.TensorType, ir.Shape]:
 def _devices(message: Any) -> list[bytes]:
     """What a node says of devices, in a message."""
     return [] if _DEVICES is None else [bytes(memoryview(field)) for field in _core.fields(message, _DEVICES.number)]
+
+
+def _loses_values(before: onnx.NodeProto, after: onnx.NodeProto) -> bool:
+    """Whether less is said of devices, and nothing else: of values that the node has no more, which onnx_ir forgets by itself."""
+    for devices, left in zip(before.device_configurations, after.device_configurations):
+        kept = [spec for spec in devices.sharding_spec if spec in left.sharding_spec]
+        del devices.sharding_spec[:]
+        devices.sharding_spec.extend(kept)
+    return list(before.device_configurations) == list(after.device_configurations)
 
 
 def _text(proto: Any, field: str) -> str | None:

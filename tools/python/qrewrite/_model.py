@@ -12,6 +12,8 @@ from ._tensors import NAMES, dtype_name, numpy_dtype, to_numpy
 if TYPE_CHECKING:
     import numpy as np
 
+    from ._core import Constant as CoreConstant
+
 Path = str | PathLike[str]
 Dim = int | str | None
 
@@ -63,11 +65,11 @@ class Constant(_View):
     """
 
     __slots__ = ("_core", "name")
-    _core: _core.Constant
+    _core: CoreConstant
     #: The name of the initializer; "" of other constants.
     name: str
 
-    def __init__(self, core: _core.Constant, name: str = "") -> None:
+    def __init__(self, core: CoreConstant, name: str = "") -> None:
         self._hold(_core=core, name=name)
 
     @property

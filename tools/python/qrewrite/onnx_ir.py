@@ -299,7 +299,7 @@ class _Data:
             shape = self._shapes[dims] = ir.Shape(dims, frozen=True)  # which nobody changes
         if (element := _element(dtype)) is None:
             return _view(_Kind(dtype, shape, None, {}), memoryview(part).cast("B")[begin:begin + length], name)
-        return ir.Tensor(element.array(part, length, begin).reshape(dims), dtype, shape=shape, name=name)
+        return ir.Tensor(element.array(part, length, begin).reshape(dims), dtype, shape=shape, name=name, metadata_props={})
 
     def of(self, proto: onnx.TensorProto) -> Any:
         """The tensor that the message stands for."""
