@@ -25,7 +25,7 @@ class ShapeInference {
   // to be ill-typed.
   virtual std::vector<TypeInfo> Infer(const Graph& graph, NodeId node, const Facts& facts) = 0;
 
-  // Whether the shapes that the last Infer() was told contradict the operator.
+  // Whether what the last Infer() was told contradicts the operator: shapes, or attributes where all types are known.
   virtual bool contradicted() const { return false; }
   // Whether the last Infer() looked at nothing but types and attributes: nodes of the same operator
   // that have the same ones get the same answer.

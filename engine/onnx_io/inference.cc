@@ -168,13 +168,25 @@ class OnnxInference : public ShapeInference {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const onnx::InferenceError& e) {
-      // Of shapes: they contradict the operator. Of types: perhaps too little is known about them.
-      contradicted_ = std::string_view(e.what()).find("[ShapeInferenceError]") == 0;
+      // Of shapes: they contradict the operator. Of types: perhaps too little is known about them; else an attribute is none
+      // (an order of axes that has one twice).
+      const std::string_view fault = e.what();
+      contradicted_ = fault.starts_with("[ShapeInferenceError]") ||
+                      (fault.starts_with("[TypeInferenceError]") && asked.line == nullptr &&
+                       !graph.HasSubgraphs(node) && HasTypes(graph, node, facts));
     } catch (...) {
       // Of an operator that is used in a way that its function does not expect nothing is known.
     }
     saw_types_only_ = context_.saw_types_only();
     return {};
+  }
+
+  static bool HasTypes(const Graph& graph, NodeId node, const Facts& facts) {
+    for (size_t i = 0; i < graph.num_inputs(node); ++i) {
+      const ValueId v = graph.input(node, i);
+      if (v.valid() && facts.type(v).dtype == DType::kUndefined) return false;
+    }
+    return true;
   }
 
   // Inference functions take the numbers of inputs and outputs for granted. A value that only a

@@ -210,7 +210,7 @@ bool Rewriter::IsFree(Dim dim) {
   return free_symbols_->contains(dim.symbol());
 }
 
-// The shapes that new nodes read suit them; where those before did not either, the model is such.
+// What new nodes read and say suits them; where those before did not either, the model is such.
 bool Rewriter::CheckOperands(const Redefinitions& redefinitions) {
   for (size_t i = mark_.nodes; i < graph_.num_nodes(); ++i) {
     const NodeId n(i);
@@ -220,7 +220,7 @@ bool Rewriter::CheckOperands(const Redefinitions& redefinitions) {
           const NodeId former = graph_.producer(r.value);
           return former.valid() && in_.facts().Contradicts(former);
         });
-    return as_before || Mistyped(fmt::format("the shapes of its inputs do not suit {}",
+    return as_before || Mistyped(fmt::format("its inputs and attributes do not suit {}",
                                              graph_.op_name(graph_.op(n)).text()));
   }
   return true;

@@ -175,6 +175,7 @@ bool Emitter::Attrs(const MakeCall& call, Frame& frame, const Head& head, Attrib
     }
     Result<AttrValue> attr = in_.ToAttribute(value, kind);
     if (!attr.ok()) {
+      mistyped_ |= !value.stops();
       return Reject(
           fmt::format("attribute `{}` of {}: {}", a.name, head.op.text(), Message(attr.status())));
     }

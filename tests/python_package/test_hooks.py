@@ -253,14 +253,19 @@ def test_a_function_of_another_type_or_shape_is_told_of(functions):
     functions.function(name="longer")(lambda w: np.concatenate([w, w]))
     product = "y = Mul(x, w)"
     rules = [{"name": "typed", "match": product, "let": {"v": "halved(w)"}, "replace": "y = Add(x, v)"},
-             {"name": "shaped", "match": product, "where": ["const(w)"], "let": {"v": "longer(w)"}, "replace": "y = Concat<axis = 0>(x, v)"}]
+             {"name": "shaped", "match": product, "where": ["const(w)"], "let": {"v": "longer(w)"}, "replace": "y = Concat<axis = 0>(x, v)"},
+             {"name": "said", "match": product, "let": {"k": "halved(w)"}, "replace": "y = Softmax<axis=k>(x)"},
+             {"name": "twice", "match": product, "let": {"k": "zeros(w)"}, "replace": "y = Transpose<perm=k>(x)"}]
+    functions.function(name="zeros")(lambda w: [0, 0])
     model, report = run(functions, *rules)
     assert report.rewrites == 0 and model == MODEL
-    typed, shaped = report.warnings  # one a rule, not one a node
+    typed, shaped, said, twice = report.warnings  # one a rule, not one a node
+    assert said.text.startswith("fits here, but its replacement does not: attribute `axis` of Softmax: ")
+    assert twice.text == "fits here, but its replacement does not: its inputs and attributes do not suit Transpose"
     assert (typed.rule, typed.op, typed.output) == ("typed", "Mul", "c")
     assert typed.text == "fits here, but its replacement does not: input B of Add is DOUBLE beside FLOAT" and typed.notes == ["`halved` gave DOUBLE[2, 2]"]
     assert shaped.text == "fits here, but its replacement does not: the shape of `c` would change from [2, 2] to [6, 2]"
-    assert shaped.notes == ["`longer` gave FLOAT[4, 2]"] and "2 warnings" in str(report)
+    assert shaped.notes == ["`longer` gave FLOAT[4, 2]"] and "4 warnings" in str(report)
     with pytest.raises(qrewrite.Refused, match="replacement does not: input B"):
         qrewrite.rewrite(MODEL, Rules.from_dict({"rules": rules}, functions=functions), strict=True)
 
