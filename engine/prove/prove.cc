@@ -74,6 +74,7 @@ void TakeTurns(std::deque<RuleProof>& proofs, const ProveOptions& options) {
       const auto now = RuleProof::Clock::now();
       const auto share = (end - now) / static_cast<int64_t>(left.size() - i);
       if (left[i]->Advance(graphs, now + share)) further.push_back(left[i]);
+      if (!left[i]->interrupted().ok()) return;  // it is told once
     }
     most -= graphs;
     left = std::move(further);
