@@ -10,9 +10,9 @@
 
 namespace qrewrite {
 
-// `piece`: of piece.h. `name`: of the rule and its file. Without inference in `context` values whose types
+// `nodes`: a piece (piece.h). `name`: of the rule and its file. Without inference in `context` values whose types
 // the file does not claim have none in the tests. Errors: kUsage (the name), kUnsupported (a node that graph texts cannot say).
-Result<std::string> NewRuleText(const Graph& graph, const std::vector<NodeId>& piece,
+Result<std::string> NewRuleText(const Graph& graph, const std::vector<NodeId>& nodes,
                                 const std::string& name, const RunContext& context);
 
 }  // namespace qrewrite
