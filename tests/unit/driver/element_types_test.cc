@@ -1,4 +1,4 @@
-// Element types in plain data: parameters and data of sets have texts for them.
+// Element types: in plain data, where parameters and data of sets have texts for them, and what operators take.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -134,6 +134,30 @@ rules:
   CHECK_FALSE(Fires(rules, "x: float[2]\ny = Abs(npu.One(x, 5))"));
   CHECK_FALSE(Fires(rules, "x: float[2]\nn: int64\ny = Abs(npu.One(x, n))"));
   CHECK_FALSE(Fires(rules, "x: float[2]\ny = Abs(npu.All(x, [2, 2]))"));
+}
+
+TEST_CASE("An attribute that the operator cannot have is no replacement") {
+  const auto rules = [](const std::string& perm) {
+    return "rules: [{name: r, match: 'y = Neg(x)', replace: 'y = Transpose<perm=" + perm +
+           ">(x)'}]";
+  };
+  CHECK(Fires(rules("[1, 0]"), "x: float[2, 2]\ny = Neg(x)"));
+  CHECK_FALSE(Fires(rules("[0, 0]"), "x: float[2, 2]\ny = Neg(x)"));
+}
+
+TEST_CASE("`takes` looks at the types of the inputs, and at the opset") {
+  const std::string rules =
+      "rules: [{name: r, match: 'y = n:Relu|Mul(x, _?)', where: takes(n), replace: 'y = Tanh(x)'}, "
+      "{name: s, match: 'y = n:Relu|Mul(x, _?)', where: not takes(n), replace: 'y = "
+      "acme.Mine(x)'}]";
+  const auto after = [&](const std::string& given, int64_t opset = 21) {
+    return RunRules(rules, given, opset).graph;
+  };
+  CHECK(after("x: float[2]\ny = Relu(x)").find("Tanh") != std::string::npos);
+  CHECK(after("x: int8[2]\ny = Relu(x)", 13).find("acme.Mine") != std::string::npos);
+  CHECK(after("x: int8[2]\ny = Relu(x)").find("acme.Mine") == std::string::npos);
+  CHECK(after("x: float[2]\nz: int8[2]\ny = Mul(x, z)").find("acme.Mine") != std::string::npos);
+  CHECK(after("x: ?\ny = Relu(x)").find("Relu") != std::string::npos);  // not known
 }
 
 }  // namespace qrewrite

@@ -45,48 +45,6 @@ rules:
   CHECK_FALSE(Fires(rules, "x: float[2]\na = Mul(x, 2.0)\nb = Sub(x, 3.0)\nreturn a, b"));
 }
 
-TEST_CASE("An attribute that the operator cannot have is no replacement") {
-  const auto rules = [](const std::string& perm) {
-    return "rules: [{name: r, match: 'y = Neg(x)', replace: 'y = Transpose<perm=" + perm +
-           ">(x)'}]";
-  };
-  CHECK(Fires(rules("[1, 0]"), "x: float[2, 2]\ny = Neg(x)"));
-  CHECK_FALSE(Fires(rules("[0, 0]"), "x: float[2, 2]\ny = Neg(x)"));
-}
-
-TEST_CASE("`takes` looks at the types of the inputs, and at the opset") {
-  const std::string rules =
-      "rules: [{name: r, match: 'y = n:Relu|Mul(x, _?)', where: takes(n), replace: 'y = Tanh(x)'}, "
-      "{name: s, match: 'y = n:Relu|Mul(x, _?)', where: not takes(n), replace: 'y = "
-      "acme.Mine(x)'}]";
-  const auto after = [&](const std::string& given, int64_t opset = 21) {
-    return RunRules(rules, given, opset).graph;
-  };
-  CHECK(after("x: float[2]\ny = Relu(x)").find("Tanh") != std::string::npos);
-  CHECK(after("x: int8[2]\ny = Relu(x)", 13).find("acme.Mine") != std::string::npos);
-  CHECK(after("x: int8[2]\ny = Relu(x)").find("acme.Mine") == std::string::npos);
-  CHECK(after("x: float[2]\nz: int8[2]\ny = Mul(x, z)").find("acme.Mine") != std::string::npos);
-  CHECK(after("x: ?\ny = Relu(x)").find("Relu") != std::string::npos);  // not known
-}
-
-TEST_CASE("`inf` and `nan` are numbers, in patterns and in what is computed") {
-  const auto rules = [](const std::string& pattern, const std::string& where = "1 == 1") {
-    return "rules:\n  - name: r\n    match: y = " + pattern + "\n    where: \"" + where +
-           "\"\n    replace: y = Tanh(x)\n";
-  };
-  const auto given = [](const std::string& number) {
-    return "x: float[2]\ny = Min(x, " + number + ")\n";
-  };
-  CHECK(Fires(rules("Min(x, inf)"), given("float inf")));
-  CHECK_FALSE(Fires(rules("Min(x, inf)"), given("float -inf")));
-  CHECK_FALSE(Fires(rules("Min(x, inf)"), given("3.0")));
-  CHECK(Fires(rules("Min(x, -inf)"), given("float -inf")));
-  CHECK(Fires(rules("Min(x, nan)"), given("float nan")));
-  CHECK_FALSE(Fires(rules("Min(x, nan)"), given("3.0")));
-  CHECK(Fires(rules("Min(x, k)", "k == -inf"), given("float -inf")));
-  CHECK_FALSE(Fires(rules("Min(x, k)", "k < inf"), given("float inf")));
-}
-
 TEST_CASE("An absent value leads nowhere, another name does") {
   const std::string rules = R"(
 rules:

@@ -66,4 +66,22 @@ TEST_CASE("A constant is in another one if each of its elements is") {
   CHECK(IsIn("float16[2] [3, 0.5]", "float[2] [0.5, 3]"));
 }
 
+TEST_CASE("`inf` and `nan` are numbers, in patterns and in what is computed") {
+  const auto rules = [](const std::string& pattern, const std::string& where = "1 == 1") {
+    return "rules:\n  - name: r\n    match: y = " + pattern + "\n    where: \"" + where +
+           "\"\n    replace: y = Tanh(x)\n";
+  };
+  const auto given = [](const std::string& number) {
+    return "x: float[2]\ny = Min(x, " + number + ")\n";
+  };
+  CHECK(Fires(rules("Min(x, inf)"), given("float inf")));
+  CHECK_FALSE(Fires(rules("Min(x, inf)"), given("float -inf")));
+  CHECK_FALSE(Fires(rules("Min(x, inf)"), given("3.0")));
+  CHECK(Fires(rules("Min(x, -inf)"), given("float -inf")));
+  CHECK(Fires(rules("Min(x, nan)"), given("float nan")));
+  CHECK_FALSE(Fires(rules("Min(x, nan)"), given("3.0")));
+  CHECK(Fires(rules("Min(x, k)", "k == -inf"), given("float -inf")));
+  CHECK_FALSE(Fires(rules("Min(x, k)", "k < inf"), given("float inf")));
+}
+
 }  // namespace qrewrite
