@@ -60,8 +60,9 @@ std::string AcceptOne(std::vector<std::string>& lines, const TestResult& test) {
     if (windows) lines[i].pop_back();
     const std::string prefix = lines[i].substr(0, at + 7),
                       comment = CommentOf(lines[i].substr(at + 7));
-    std::vector<std::string> text = {prefix + (test.got == "unchanged" ? " unchanged" : " |") +
-                                     comment};
+    std::vector<std::string> text = {prefix};
+    text.front() += test.got == "unchanged" ? " unchanged" : " |";
+    text.front() += comment;
     std::istringstream got(test.got == "unchanged" ? "" : test.got);
     for (std::string line; std::getline(got, line);) {
       text.push_back(std::string(column + 2, ' ') + line);

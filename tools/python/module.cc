@@ -61,6 +61,7 @@ NB_MODULE(_core, m) {
 }
 #undef PyInit__core
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the name that Python looks for
 extern "C" NB_EXPORT PyObject* PyInit__core() {
   static PyInterpreterState* const first = PyInterpreterState_Get();
   if (PyInterpreterState_Get() == first) return InitInFirstInterpreter();
