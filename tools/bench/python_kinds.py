@@ -28,15 +28,23 @@ def model(nodes, initializers, inputs, output, width):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
 
 
-def quantized(layers):
-    """5 nodes and 4 kB of int8 a layer; ezkl_dequant makes 2 nodes and 16 kB of them."""
+def quantized(layers, own=False):
+    """5 nodes and 4 kB of int8 a layer; ezkl_dequant makes 2 nodes and 16 kB of them. `own`: each tensor has its scale and its zero point, as exporters write it."""
     random = np.random.default_rng(0)
     nodes, last = [], "x"
-    initializers = [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.int8(0), "z")]
+    initializers = []
+
+    def quantizer(name, scale):
+        name = name if own else ""
+        if own or not initializers:
+            initializers.extend([numpy_helper.from_array(np.float32(scale), "s" + name), numpy_helper.from_array(np.int8(0), "z" + name)])
+        return ["s" + name, "z" + name]
+
     for i in range(layers):
+        data, weights = quantizer(f"x{i}", 0.1), quantizer(f"w{i}", 0.1 + i * 1e-6)
         initializers.append(numpy_helper.from_array(random.integers(-127, 127, (64, 64)).astype(np.int8), f"w{i}"))
-        nodes += [helper.make_node("QuantizeLinear", [last, "s", "z"], [f"q{i}"]), helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"]),
-                  helper.make_node("DequantizeLinear", [f"w{i}", "s", "z"], [f"f{i}"]), helper.make_node("MatMul", [f"d{i}", f"f{i}"], [f"m{i}"]),
+        nodes += [helper.make_node("QuantizeLinear", [last, *data], [f"q{i}"]), helper.make_node("DequantizeLinear", [f"q{i}", *data], [f"d{i}"]),
+                  helper.make_node("DequantizeLinear", [f"w{i}", *weights], [f"f{i}"]), helper.make_node("MatMul", [f"d{i}", f"f{i}"], [f"m{i}"]),
                   helper.make_node("Relu", [f"m{i}"], [f"r{i}"])]
         last = f"r{i}"
     return model(nodes, initializers, 64, last, 64)
@@ -71,6 +79,8 @@ MODELS = {
     "6 kB, 26 nodes": (lambda: recorded("qdq_cnn.onnx"), "ezkl_dequant"),
     "1 MB, 1,200 nodes": (lambda: quantized(240), "ezkl_dequant"),
     "9 MB, 10,000 nodes": (lambda: quantized(2000), "ezkl_dequant"),
+    "9 MB, 10,000 nodes, 10,000 tensors": (lambda: quantized(2000, own=True), "ezkl_dequant"),
+    "9 MB, 10,000 nodes, 10,000 tensors, nothing to do": (lambda: quantized(2000, own=True), "inline"),
     "43 MB, 50,000 nodes": (lambda: quantized(10000), "ezkl_dequant"),
     "86 MB, 100,000 nodes": (lambda: quantized(20000), "ezkl_dequant"),
     "43 MB, 50,000 nodes that stay": (lambda: quantized(10000), "aidge_export_qdq"),

@@ -57,9 +57,9 @@ TEST_CASE("Index: every name of the shipped rules is known") {
   CHECK(locals > 10'000);
   CHECK(globals > 1'000);
   CHECK(operators > 3'000);
-  // Sets name two of domains without signatures; near misses have eleven of acme and one of ONNX Runtime, of whose
+  // Sets name two of domains without signatures; near misses have twelve of acme and one of ONNX Runtime, of whose
   // results no types or shapes are to be known; eight are of producers that another rule set knows, one is told of as a stranger.
-  CHECK(unknown <= 23);
+  CHECK(unknown <= 24);
 }
 
 TEST_CASE("Index: every attribute of the shipped rules is one of its operators") {
