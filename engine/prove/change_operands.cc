@@ -291,10 +291,12 @@ std::optional<bool> Change::AddRows(NodeId n, size_t& step) {
   return AddInputAt(n, at, numbers.ToTensor());
 }
 
-// Biases and peepholes of recurrent layers: a row for each direction, with several numbers for each place of a state.
+// Biases and peepholes of recurrent layers: a row for each direction, with several numbers for each place of a state. And the
+// states: each axis as long as that of some input.
 std::vector<Dims> Change::RowsForEach(NodeId n) const {
   constexpr int64_t kTimes[] = {1, 2, 3, 6, 8};
   std::vector<Dims> rows;
+  std::set<int64_t> sizes[3];  // of each axis
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) {
     const ValueId v = graph_.input(n, i);
     if (!v.valid()) continue;
@@ -303,11 +305,19 @@ std::vector<Dims> Change::RowsForEach(NodeId n) const {
     if (!type.known_shape() || type.dims.size() != 3) continue;
     Dims dims;
     for (const Dim d : type.dims) dims.push_back(d.known() ? d.size() : 1);
+    for (size_t axis = 0; axis < 3; ++axis) sizes[axis].insert(dims[axis]);
     for (const int64_t times : kTimes) {
       rows.push_back({dims[0], times * dims[2]});
       rows.push_back({dims[0], times * dims[1]});  // com.microsoft has them the other way round
     }
   }
+  for (const int64_t a : sizes[0]) {
+    for (const int64_t b : sizes[1]) {
+      for (const int64_t c : sizes[2]) rows.push_back({a, b, c});
+    }
+  }
+  std::ranges::sort(rows);
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
