@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
 #include "engine/diff/compare.h"
@@ -238,15 +237,9 @@ Result<DiffReport> DiffAsSpelt(const Model& before, const Model& after,
 }  // namespace
 
 Result<DiffReport> Diff(const Model& before, const Model& after, const DiffOptions& options) {
-  QR_RETURN_IF_ERROR(before.impl().Usable());
-  QR_RETURN_IF_ERROR(after.impl().Usable());
-  if (CountConstantNodes(before) !=
-      CountConstantNodes(after)) {  // one of them spells some as nodes
-    QR_ASSIGN_OR_RETURN(const Model before_held, WithoutConstantNodes(before));
-    QR_ASSIGN_OR_RETURN(const Model after_held, WithoutConstantNodes(after));
-    return DiffAsSpelt(before_held, after_held, options);
-  }
-  return DiffAsSpelt(before, after, options);
+  QR_ASSIGN_OR_RETURN(const auto alike, SpellAlike(before, after));
+  return alike ? DiffAsSpelt(alike->first, alike->second, options)
+               : DiffAsSpelt(before, after, options);
 }
 
 }  // namespace qrewrite

@@ -42,17 +42,24 @@ void MakeInitializer(Graph& graph, NodeId n) {
   graph.Rename(constant, name);
 }
 
-}  // namespace
-
-size_t CountConstantNodes(const Model& model) {
-  return ConstantNodes(model.impl().file->graph()).size();
-}
-
 Result<Model> WithoutConstantNodes(const Model& model) {
   QR_ASSIGN_OR_RETURN(Model copy, model.Clone());
   Graph& graph = copy.impl().file->graph();
   for (const NodeId n : ConstantNodes(graph)) MakeInitializer(graph, n);
   return copy;
+}
+
+}  // namespace
+
+Result<std::optional<std::pair<Model, Model>>> SpellAlike(const Model& a, const Model& b) {
+  QR_RETURN_IF_ERROR(a.impl().Usable());
+  QR_RETURN_IF_ERROR(b.impl().Usable());
+  const size_t in_a = ConstantNodes(a.impl().file->graph()).size();
+  if (in_a == ConstantNodes(b.impl().file->graph()).size())
+    return std::optional<std::pair<Model, Model>>();
+  QR_ASSIGN_OR_RETURN(Model copy_a, WithoutConstantNodes(a));
+  QR_ASSIGN_OR_RETURN(Model copy_b, WithoutConstantNodes(b));
+  return std::optional(std::pair(std::move(copy_a), std::move(copy_b)));
 }
 
 }  // namespace qrewrite

@@ -56,6 +56,7 @@ void AddTraining(std::string_view training, Names& names) {
 // source or another value has their name now.
 void Planner::FindNamed() {
   Names names;
+  std::unordered_set<ValueId> annotated;  // parameters of annotations that hold
   for (const ModelField& field : source_.fields) {
     if (field.number == ModelProto::kTrainingInfoFieldNumber)
       AddTraining(ContentOf(field.field), names);
@@ -65,11 +66,11 @@ void Planner::FindNamed() {
       if (!record.values[0].valid() || !IsPresent(record.values[0])) continue;
       for (size_t i = 1; i < record.values.size(); ++i) {
         if (record.values[i].valid() && !IsPresent(record.values[i]))
-          annotated_.insert(record.values[i]);
+          annotated.insert(record.values[i]);
       }
     }
   }
-  if (names.empty() && annotated_.empty()) return;
+  if (names.empty() && annotated.empty()) return;
   std::unordered_set<std::string_view> taken;
   for (size_t i = 0; i < graph_.num_values(); ++i) {
     if (graph_.alive(ValueId(i))) taken.insert(graph_.name(ValueId(i)));
@@ -78,7 +79,7 @@ void Planner::FindNamed() {
     for (const TensorRecord& record : body.initializers) {
       if (IsPresent(record.value) || record.external) continue;
       const std::string_view name = TensorName(ContentOf(record.field));
-      const bool named = annotated_.contains(record.value) || names.contains(name);
+      const bool named = annotated.contains(record.value) || names.contains(name);
       if (named && !taken.contains(name)) named_.insert(record.value);
     }
   }

@@ -80,7 +80,7 @@ class Planner {
   // Is there still something behind the value: a node, a tensor, an input?
   bool IsPresent(ValueId v) const;
   bool IsUnchanged(const ValueRecord& record) const;
-  void FindNamed();
+  void FindNamed();  // fills `named_`
 
   const Graph& graph_;
   const ModelSource& source_;
@@ -89,15 +89,12 @@ class Planner {
   RopeStorage storage_;
   std::vector<DataItem> data_;
   uint64_t data_size_ = 0;
-  uint64_t inherited_ = 0;        // bytes of doc strings and metadata of new nodes
-  std::string text_;              // of the node that is spelled now
-  std::vector<uint8_t> carried_;  // by ValueId: a tensor that is only carried
-  std::unordered_set<ValueId>
-      annotated_;  // parameters of annotations that hold, which no node reads
-  std::unordered_set<ValueId>
-      named_;  // initializers that are gone from the graph and stay in the file
-  std::vector<uint8_t> announced_;    // by ValueId: has a type in value_info or outputs already
-  std::vector<uint8_t> initialized_;  // by ValueId: was written as an initializer
+  uint64_t inherited_ = 0;             // bytes of doc strings and metadata of new nodes
+  std::string text_;                   // of the node that is spelled now
+  std::vector<uint8_t> carried_;       // by ValueId: a tensor that is only carried
+  std::unordered_set<ValueId> named_;  // initializers that are left in the file alone
+  std::vector<uint8_t> announced_;     // by ValueId: has a type in value_info or outputs already
+  std::vector<uint8_t> initialized_;   // by ValueId: was written as an initializer
 };
 
 // Are these the same bytes under the same type, as far as can be told without reading them?

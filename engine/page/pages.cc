@@ -3,6 +3,7 @@
 
 #include "engine/api/rules_impl.h"
 #include "engine/diff/compare.h"
+#include "engine/diff/spelling.h"
 #include "engine/page/page.h"
 #include "engine/page/page_data.h"
 #include "qrewrite/diff.h"
@@ -109,7 +110,9 @@ std::string DocOf(const RecordedRule& rule, const std::vector<Rules>& sets) {
 Result<std::string> DiffPage(const Model& before, const Model& after, const PageOptions& options) {
   StringTable strings;
   Json data = {{"kind", "diff"}, {"version", std::string(Version())}};
-  QR_RETURN_IF_ERROR(AddModels(before, after, options, strings, data));
+  QR_ASSIGN_OR_RETURN(const auto alike, SpellAlike(before, after));
+  QR_RETURN_IF_ERROR(AddModels(alike ? alike->first : before, alike ? alike->second : after,
+                               options, strings, data));
   for (const char* key : {"rules", "steps", "warnings"}) data[key] = Json::array();
   return Finish(std::move(data), strings);
 }
