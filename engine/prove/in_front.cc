@@ -1,5 +1,6 @@
 // What the definitions that a rule asks look for, in front of the values of a graph that the rule knows already: what is
 // said of Min(Max(_, 0), 6), say, is asked where nobody's test has such.
+#include "engine/prove/graph_faults.h"
 #include "engine/prove/rule_proof.h"
 
 namespace qrewrite {
@@ -34,7 +35,7 @@ bool RuleProof::TryCaseInFront(Dice& dice) {
 // As long as nothing could be compared, what the rule asks may be what is missing in front of a graph of its pattern.
 bool RuleProof::TryCaseInFrontOfNew(Dice& dice) {
   Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
-  if (instance.Make() && judge_.Prepare(instance.graph()).empty())
+  if (instance.Make() && Prepare(court_, instance.graph()).empty())
     PutInFront(instance.graph(), {.rules = {rule_.name}, .set = SomeSettings(dice)}, dice);
   return true;
 }
@@ -45,7 +46,7 @@ void RuleProof::PutInFront(const Graph& graph, Task task, Dice& dice) {
   const auto& [c, num_params] = dice.Of(asked_cases_);
   Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
   if (instance.PutInFront(graph, dice.Of(values), *c, num_params) &&
-      judge_.Prepare(instance.graph()).empty())
+      Prepare(court_, instance.graph()).empty())
     TryMade(std::move(instance.graph()), std::move(task));
 }
 

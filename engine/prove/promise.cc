@@ -242,7 +242,7 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
   const bool has_divisors = whole && IsFloat(before.dtype()) && divisors != whole_steps_.end();
   const bool noise_alone =
       promise_.kind == Promise::Kind::kApprox && promise_.limit > 0 && promise_.limit < kAnySizeDb;
-  // A number alone has one size (judge_inputs.cc), which may be too small for its quantizer.
+  // A number alone has one size (trial_inputs.h), which may be too small for its quantizer.
   if (noise_alone && is_float && before.rank() > 0) systematic_[name].Add(before.dims(), *x, *y);
   if (noise_alone) shifts_[name].Add(*x, *y);
   Sums& sums = sums_[name];

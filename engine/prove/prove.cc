@@ -15,7 +15,9 @@
 #include "engine/evaluate/builtin.h"
 #include "engine/evaluate/probe.h"
 #include "engine/onnx_io/inference.h"
+#include "engine/prove/graph_faults.h"
 #include "engine/prove/rule_proof.h"
+#include "engine/prove/run_model.h"
 #include "engine/prove/teller.h"
 #include "engine/tensor/buffer.h"
 #include "engine/verify/inputs.h"
@@ -84,11 +86,10 @@ void TakeTurns(std::deque<RuleProof>& proofs, const ProveOptions& options) {
 // Whether a test of a rule has integers of 8 bits where ONNX has none: what a tool exports that computes with
 // them although no runtime does.
 bool HaveOtherTypes(const Court& court, const std::vector<Seed>& seeds) {
-  const Judge judge(court);
   return std::ranges::any_of(seeds, [&](const Seed& seed) {
     Graph strict = seed.graph, loose = seed.graph;
-    return seed.fires && !judge.Prepare(strict, false).empty() &&
-           judge.Prepare(loose, true).empty();
+    return seed.fires && !Prepare(court, strict, /*any_type=*/false).empty() &&
+           Prepare(court, loose, /*any_type=*/true).empty();
   });
 }
 
@@ -167,7 +168,7 @@ Examples LearnFrom(const std::vector<Seed>& seeds, Court& court) {
   OwnOperands own_operands;
   for (const Seed& seed : seeds) {
     examples.Learn(seed.graph);
-    Judge(court).LearnOperands(seed.graph, own_operands);
+    LearnOperands(court, seed.graph, own_operands);
   }
   court.own_operands = std::move(own_operands);
   return examples;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/prove/graph_faults.h"
 #include "engine/prove/numbers.h"
 #include "engine/tensor/buffer.h"
 
@@ -20,6 +21,28 @@ constexpr size_t kMostStandIns = 12;  // graphs of the pattern that stand for te
 constexpr size_t kSomeThings = 200;   // that a graph has: from these one is chosen
 constexpr double kBarely = 3;         // decibels that other numbers of the same data may take away
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 26;
+
+struct Versions {
+  int64_t first, last;
+};
+
+// The versions of ai.onnx that a rule meets. A rule of an upgrade (`to_opset: N`) has its turn below N, where the phases
+// before it have raised the model to theirs: older graphs have operators that these would have changed.
+Versions VersionsOf(const RuleSet& set, const Rule& rule) {
+  Versions its{std::max({kOldestOpset, rule.opset_min, set.opset_min}),
+               std::min({kNewestOpset, rule.opset_max, set.opset_max})};
+  int64_t raised_to = 0;
+  for (const Phase& phase : set.phases) {
+    const bool states = phase.to_opset && phase.to_opset->kind == Expr::Kind::kInt;
+    if (std::ranges::find(phase.rules, rule.name) != phase.rules.end()) {
+      its.first = std::max(its.first, raised_to);
+      if (states) its.last = std::min(its.last, phase.to_opset->int_value);
+      break;
+    }
+    if (states) raised_to = std::max(raised_to, phase.to_opset->int_value);
+  }
+  return {its.first, std::max(its.first, its.last)};
+}
 
 }  // namespace
 
@@ -65,9 +88,9 @@ void RuleProof::Learn() {
     for (const Rule& rule : court_.semantics->rules().rules)
       words_.computed.merge(OpsOf(*court_.semantics, court_.semantics->FindRule(rule)->pattern));
   }
-  words_.first_opset = std::max({kOldestOpset, rule_.opset_min, set.opset_min});
-  words_.last_opset =
-      std::max(words_.first_opset, std::min({kNewestOpset, rule_.opset_max, set.opset_max}));
+  const Versions versions = VersionsOf(set, rule_);
+  words_.first_opset = versions.first;
+  words_.last_opset = versions.last;
   const Promise promise = Promise::Of(rule_.equivalence);
   for (const int number : DefinitionsOf(court_.program, compiled_)) {
     const CompiledDefinition& definition = court_.program.definition(number);
@@ -192,7 +215,7 @@ bool RuleProof::Make(const Seed& seed, const std::vector<uint64_t>& changes, Gra
   graph = seed.graph;
   for (const uint64_t change : changes)
     Vary(graph, words_, court_.program.rules().signatures, change);
-  fault_ = judge_.Prepare(graph);
+  fault_ = Prepare(court_, graph);
   return fault_.empty();
 }
 
@@ -205,7 +228,7 @@ void RuleProof::TryInstance(Dice& dice) {
   if (words_.keeps_numbers && !seeds_.empty()) return;
   Instance instance(court_.program, compiled_, words_, examples_, shown_, court_.context, dice);
   if (!instance.Make()) return NoteNoGraph(0, instance.why());
-  if (const std::string fault = judge_.Prepare(instance.graph()); !fault.empty())
+  if (const std::string fault = Prepare(court_, instance.graph()); !fault.empty())
     return NoteNoGraph(1, fault);
   const int64_t fired = report_.fired, graphs = report_.graphs;
   fault_.clear();
@@ -267,7 +290,7 @@ void RuleProof::TryBoundary(Dice& dice) {
   const auto more = static_cast<double>(further ? dice.Integer(-1, 1) : 0);
   std::vector<double> values = boundary.numbers;
   for (double& x : values) x = x * factor + more;
-  if (!Put(boundary, values, dice.Once(2), graph) || !judge_.Prepare(graph).empty()) return;
+  if (!Put(boundary, values, dice.Once(2), graph) || !Prepare(court_, graph).empty()) return;
   if (words_.keeps_numbers)
     TryOtherSteps(std::move(graph), task);
   else
@@ -310,7 +333,8 @@ bool RuleProof::TryOtherStep(Dice& dice) {
     graph = from.graph;
     std::vector<double> values = step.second.values;
     for (double& x : values) x *= by;
-    return Put({.constant = step.first}, values, all_equal, graph) && judge_.Prepare(graph).empty();
+    return Put({.constant = step.first}, values, all_equal, graph) &&
+           Prepare(court_, graph).empty();
   };
   Graph graph, other;
   if (make(factor, graph) && IsBrokenWithOtherSteps(graph, task) && make(1 / factor, other))
@@ -375,7 +399,7 @@ bool RuleProof::TryOneThing() {
     std::vector<uint64_t> changes = {OneThing(step_)};
     if (!Vary(graph, words_, signatures, changes[0])) return true;
     // What contradicts the shapes of a model fits those of a square one, mostly.
-    bool valid = judge_.Prepare(graph).empty();
+    bool valid = Prepare(court_, graph).empty();
     if (!valid) changes.push_back(kSquare), valid = Make(seed, changes, graph);
     if (valid) TryOne(seed, changes, graph);
     return true;
@@ -413,7 +437,7 @@ void RuleProof::TryChanged(Dice& dice) {
                               : static_cast<uint64_t>(dice.Integer(0, INT64_MAX));
     Vary(graph, words_, court_.program.rules().signatures, changes[i]);
   }
-  if (judge_.Prepare(graph).empty()) TryOne(seed, changes, graph);
+  if (Prepare(court_, graph).empty()) TryOne(seed, changes, graph);
 }
 
 const RuleProof::Found& RuleProof::SomeFound(const std::vector<Found>& known, Dice& dice) const {

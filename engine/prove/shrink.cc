@@ -2,6 +2,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/prove/graph_faults.h"
 #include "engine/prove/rule_proof.h"
 #include "engine/text/graph_text.h"
 
@@ -79,7 +80,7 @@ Graph RuleProof::Shrink(const Seed& seed, std::vector<uint64_t> changes, const G
       step = 0;
       continue;
     }
-    const bool valid = judge_.Prepare(smaller).empty();
+    const bool valid = Prepare(court_, smaller).empty();
     std::string other = valid ? TextOf(smaller) : text;
     if (other == text || !shows(smaller)) {
       ++step;

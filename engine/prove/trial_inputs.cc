@@ -1,4 +1,5 @@
-// What a trial's model is run with, and running it.
+#include "engine/prove/trial_inputs.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -7,9 +8,13 @@
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
-#include "engine/prove/judge.h"
+#include "engine/ops/quantizer.h"
 #include "engine/prove/numbers.h"
+#include "engine/prove/run_model.h"
+#include "engine/prove/seven_bits.h"
 #include "engine/prove/variation.h"
+#include "engine/rule/check.h"
+#include "engine/verify/inputs.h"
 
 namespace qrewrite {
 namespace {
@@ -197,52 +202,11 @@ int64_t SamplesFor(const Promise& promise, const Tensors& sample) {
   return std::clamp(kElementsOfSums / most, kLeastSamplesOfSums, kMostSamplesOfSums);
 }
 
-}  // namespace
-
-Judge::Outcome Judge::RunModel(Evaluator& evaluator, const Model& model,
-                               const std::vector<Tensors>& inputs) {
-  Outcome outcome;
-  Result<std::unique_ptr<Session>> session = evaluator.Load(model);
-  if (!session.ok()) {
-    outcome.status = session.status();
-    return outcome;
-  }
-  for (const Tensors& sample : inputs) {
-    Result<Tensors> values = (*session)->Run(sample);
-    if (!values.ok()) {
-      outcome.status = values.status();
-      return outcome;
-    }
-    outcome.values.push_back(*std::move(values));
-  }
-  return outcome;
-}
-
-// Samples of which the model has no result (a Cast to integers beyond their range, a size that does not fit) go, unless all do.
-Judge::Outcome Judge::RunWhereDefined(Evaluator& evaluator, const Model& model,
-                                      std::vector<Tensors>& inputs) {
-  Outcome outcome = RunModel(evaluator, model, inputs);
-  const StatusCode code = outcome.status.code();
-  const bool undefined = code == StatusCode::kUnsupported || code == StatusCode::kInvalidModel;
-  if (!undefined || inputs.size() < 2) return outcome;
-  std::vector<Tensors> defined;
-  Outcome rest;
-  for (Tensors& sample : inputs) {
-    Outcome one = RunModel(evaluator, model, {sample});
-    if (!one.status.ok()) continue;
-    defined.push_back(std::move(sample));
-    rest.values.push_back(std::move(one.values.front()));
-  }
-  if (defined.empty()) return outcome;
-  inputs = std::move(defined);
-  return rest;
-}
-
 // Every other sample has large integers, one has very large ones if these are wanted, the largest with which the model
 // runs.
-Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
-                              const InputMaker& plain, InputMaker::Sizes sizes, double size,
-                              bool very_large, std::vector<Tensors>& inputs) const {
+Status AddAccumulators(const Court& court, const Model& model, const VerifyOptions& options,
+                       const InputMaker& plain, InputMaker::Sizes sizes, double size,
+                       bool very_large, std::vector<Tensors>& inputs) {
   for (const auto which : {Accumulators::kUsual, Accumulators::kLarge, Accumulators::kWhole}) {
     const bool large = which != Accumulators::kUsual;
     if (large && !very_large) break;
@@ -251,11 +215,11 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
     if (ranges.empty()) return {};
     VerifyOptions wide = options;
     wide.ranges.insert(ranges.begin(), ranges.end());
-    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, wide, &court_.roles));
+    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, wide, &court.roles));
     for (size_t i = large ? 3 : 1; i < inputs.size(); i += 2) {
       QR_ASSIGN_OR_RETURN(Tensors sample, maker.Sample(static_cast<int>(i), sizes));
       QR_RETURN_IF_ERROR(Multiply(sample, maker, size));
-      if (!RunModel(court_.kernels, model, {sample}).status.ok()) break;
+      if (!RunModel(court.kernels, model, {sample}).status.ok()) break;
       inputs[i] = std::move(sample);
       if (large) break;
     }
@@ -265,7 +229,8 @@ Status Judge::AddAccumulators(const Model& model, const VerifyOptions& options,
 
 // One sample goes beyond the bounds of the graph, where the model runs with such: numbers that data comes near, of a Clip
 // say; and, if `far`, also those that nothing reaches, or that are taken for none.
-Status Judge::AddFarFloats(const Model& model, bool far, std::vector<Tensors>& inputs) const {
+Status AddFarFloats(const Court& court, const Model& model, bool far,
+                    std::vector<Tensors>& inputs) {
   constexpr size_t kOutOfRange = 2;
   constexpr double kMost = 3.4e38;  // of FLOAT
   constexpr double kFar = 1e20, kNear = 1e6;
@@ -276,14 +241,13 @@ Status Judge::AddFarFloats(const Model& model, bool far, std::vector<Tensors>& i
   if (bound == 0 || inputs.size() <= kOutOfRange) return {};
   Tensors sample = inputs[kOutOfRange];
   QR_RETURN_IF_ERROR(Stretch(sample, kFloat, std::min(4 * bound, kMost)));
-  if (RunModel(court_.kernels, model, {sample}).status.ok())
-    inputs[kOutOfRange] = std::move(sample);
+  if (RunModel(court.kernels, model, {sample}).status.ok()) inputs[kOutOfRange] = std::move(sample);
   return {};
 }
 
 // One sample more goes to the end of the type, where a number of the graph is so large that a range in steps of it would
 // end beyond.
-Status Judge::AddEndsOfFloats(const Model& model, std::vector<Tensors>& inputs) const {
+Status AddEndsOfFloats(const Court& court, const Model& model, std::vector<Tensors>& inputs) {
   constexpr size_t kOutOfRange = 2;
   const Graph& graph = std::as_const(*model.impl().file).graph();
   for (const DType dtype : {DType::kFloat, DType::kFloat16}) {
@@ -292,25 +256,35 @@ Status Judge::AddEndsOfFloats(const Model& model, std::vector<Tensors>& inputs) 
       continue;
     Tensors sample = inputs[kOutOfRange];
     QR_RETURN_IF_ERROR(Stretch(sample, dtype, most));
-    if (RunModel(court_.kernels, model, {sample}).status.ok()) inputs.push_back(std::move(sample));
+    if (RunModel(court.kernels, model, {sample}).status.ok()) inputs.push_back(std::move(sample));
   }
   return {};
 }
 
 // One sample has ends of integers, where the model runs with such.
-Status Judge::AddEnds(const Model& model, std::vector<Tensors>& inputs) const {
+Status AddEnds(const Court& court, const Model& model, std::vector<Tensors>& inputs) {
   constexpr size_t kOutOfRange = 2;
   if (inputs.size() <= kOutOfRange) return {};
   Tensors sample = inputs[kOutOfRange];
-  Dice dice(court_.seed);
+  Dice dice(court.seed);
   QR_ASSIGN_OR_RETURN(const bool any, MakeEnds(sample, dice));
-  if (any && RunModel(court_.kernels, model, {sample}).status.ok())
+  if (any && RunModel(court.kernels, model, {sample}).status.ok())
     inputs[kOutOfRange] = std::move(sample);
   return {};
 }
 
-Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& promise, double size,
-                                           bool turned) {
+// Whether the node reads the input as a step or a zero point, not as data.
+bool ReadsStep(const Graph& graph, const User& use, const Signatures& signatures) {
+  const NodeId n = use.node;
+  if (!n.valid() || use.index == 0) return false;
+  return RoleOf(graph, n, signatures) != QuantizerRole::kNone ||
+         IsPrivateDomain(graph.op_name(graph.op(n)).domain);
+}
+
+}  // namespace
+
+Result<std::vector<Tensors>> TrialInputs(const Court& court, const Model& model,
+                                         const Promise& promise, const InputsWanted& wanted) {
   // Open sizes: two that differ; models that want them equal get them so. Inputs of no known rank: a matrix,
   // then others, a number last: where it is one, parameters of shape [1] make it a list.
   // Those that say what they stand for get that first of all.
@@ -328,7 +302,7 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
                               {{2, 3, true}, {}}};
   for (const int64_t total : TotalsOfLists(model))
     tries.push_back({{total, total, true}, {total, total}});
-  if (turned) std::ranges::reverse(tries);
+  if (wanted.turned) std::ranges::reverse(tries);
   const std::map<std::string, std::vector<int64_t>> named = NamedShapes(model);
   std::vector<std::string> unranked;
   for (const ModelValue& input : model.Inputs()) {
@@ -337,34 +311,50 @@ Result<std::vector<Tensors>> Judge::Inputs(const Model& model, const Promise& pr
   std::vector<Tensors> inputs;
   for (const Tried& tried : tries) {
     if (tried.named && named.empty()) continue;
-    VerifyOptions options{.seed = court_.seed};
+    VerifyOptions options{.seed = court.seed};
     if (tried.named) options.shapes = named;
     if (promise.kind == Promise::Kind::kApprox) options.tolerance.kind = Tolerance::Kind::kSqnr;
     for (const std::string& name : unranked) options.shapes[name] = tried.dims;
-    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court_.roles));
+    QR_ASSIGN_OR_RETURN(const InputMaker maker, InputMaker::Make(model, options, &court.roles));
     inputs.clear();
     int64_t samples = 1;
     for (int i = 0; i < samples; ++i) {
       QR_ASSIGN_OR_RETURN(inputs.emplace_back(), maker.Sample(i, tried.sizes));
       if (i == 0) samples = SamplesFor(promise, inputs.front());
-      QR_RETURN_IF_ERROR(Multiply(inputs.back(), maker, size));
+      QR_RETURN_IF_ERROR(Multiply(inputs.back(), maker, wanted.size));
       for (const DType dtype : {DType::kFloat, DType::kFloat16})
         QR_RETURN_IF_ERROR(BringBack(inputs.back(), dtype, LargestFinite(dtype)));
     }
     const bool runs = (!maker.has_open_sizes() && unranked.empty()) ||
-                      RunModel(court_.kernels, model, {inputs.front()}).status.ok();
+                      RunModel(court.kernels, model, {inputs.front()}).status.ok();
     if (!runs) continue;
     const bool large = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
-    QR_RETURN_IF_ERROR(AddAccumulators(model, options, maker, tried.sizes, size, large, inputs));
+    QR_RETURN_IF_ERROR(
+        AddAccumulators(court, model, options, maker, tried.sizes, wanted.size, large, inputs));
     const bool steps = promise.kind == Promise::Kind::kLsb;
     if (large || steps)
-      QR_RETURN_IF_ERROR(AddFarFloats(model, promise.kind == Promise::Kind::kExact, inputs));
-    if (promise.kind == Promise::Kind::kExact) QR_RETURN_IF_ERROR(AddEndsOfFloats(model, inputs));
-    if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(model, inputs));
+      QR_RETURN_IF_ERROR(AddFarFloats(court, model, promise.kind == Promise::Kind::kExact, inputs));
+    if (promise.kind == Promise::Kind::kExact)
+      QR_RETURN_IF_ERROR(AddEndsOfFloats(court, model, inputs));
+    if (promise.kind != Promise::Kind::kApprox) QR_RETURN_IF_ERROR(AddEnds(court, model, inputs));
     break;
   }
-  if (of_seven_bits_) QR_RETURN_IF_ERROR(NarrowInputs(inputs));
+  if (court.of_seven_bits) QR_RETURN_IF_ERROR(NarrowInputs(inputs));
   return inputs;
+}
+
+bool HasNumberAsData(const Graph& graph, const Signatures& signatures) {
+  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+    const TypeInfo& type = graph.declared(v);
+    const bool small = IsInteger(type.dtype) && Info(type.dtype).bits <= 16;
+    if (graph.constant(v) != nullptr || !type.has_rank || !type.dims.empty() ||
+        (!small && !IsFloat(type.dtype)))
+      return false;
+    for (const UseId u : graph.uses(v)) {
+      if (!ReadsStep(graph, graph.user(u), signatures)) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace qrewrite

@@ -1,18 +1,23 @@
-// What is promised of a graph: by the rules that fired on it, and by the types that it computes with.
+#include "engine/prove/promised.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/api/constant.h"
-#include "engine/prove/judge.h"
+#include "engine/prove/changed_values.h"
+#include "engine/prove/run_model.h"
 #include "engine/prove/scales.h"
+#include "engine/prove/trial_inputs.h"
 #include "engine/prove/units.h"
 
 namespace qrewrite {
 
-Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
+Promise WeakestOf(const RuleSet& rules, const std::vector<std::string>& fired) {
   // By kind, then by how much is allowed. Steps are looked at where they are made, of each firing (AcquitEachTime); so
   // decibels count, where there are some, for the whole.
   const auto rank = [](const Promise& p) -> std::pair<int, double> {
@@ -28,7 +33,7 @@ Promise Judge::WeakestOf(const std::vector<std::string>& fired) const {
   };
   std::optional<Promise> weakest;
   for (const std::string& name : fired) {
-    const Rule* rule = court_.program.rules().FindRule(name);
+    const Rule* rule = rules.FindRule(name);
     const Promise p = Promise::Of(rule == nullptr ? "" : rule->equivalence);
     if (!weakest || rank(p) < rank(*weakest)) weakest = p;
   }
@@ -87,9 +92,23 @@ bool HasData(const Graph& graph) {
 // Nothing but the shape is compared.
 const Promise kOfShapes = {Promise::Kind::kApprox, -std::numeric_limits<double>::infinity()};
 
-}  // namespace
+// The numbers of a tensor of floats, if they are few.
+std::set<double> FewNumbers(const ConstTensor& plain) {
+  constexpr size_t kMost = 16;
+  const Result<Tensor> tensor = FromPlain(plain);
+  if (!tensor.ok() || !IsFloat(tensor->dtype())) return {};
+  const Result<std::vector<double>> values = ToDoubles(*tensor);
+  std::set<double> numbers;
+  for (const double v : values.ok() ? *values : std::vector<double>()) {
+    if (!std::isfinite(v) || numbers.size() > kMost) return {};
+    numbers.insert(v);
+  }
+  return numbers;
+}
 
-Promise Judge::InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
+// A promise in ulps or decibels is one about FLOAT and DOUBLE: where numbers of 16 bits are computed with, sums of
+// these decide. `largest`: of the numbers that the graph computes with, if it has no data.
+Promise InNarrowFloats(Promise promise, const Graph& graph, std::optional<double> largest) {
   constexpr double kFloat16Db = 60, kBfloat16Db = 40;
   constexpr double kFloat16Step = 0x1p-24;  // of the smallest numbers, which have fewer bits
   // Sums overflow where integers do not, and many integers are no numbers of 16 bits.
@@ -113,36 +132,26 @@ Promise Judge::InNarrowFloats(Promise promise, const Graph& graph, std::optional
   return {.kind = Promise::Kind::kApprox, .limit = std::min(limit, most), .unseen = unseen};
 }
 
-namespace {
-
-// Outputs that were integers and are floats, or the other way round.
-std::set<std::string> RetypedOutputs(const Graph& before, const Graph& after) {
-  std::set<std::string> names;
-  for (size_t i = 0; i < before.body(before.main()).outputs.size(); ++i) {
-    const ValueId a = before.output(before.main(), i), b = after.output(after.main(), i);
-    const DType from = before.declared(a).dtype, to = after.declared(b).dtype;
-    if (from == DType::kUndefined || to == DType::kUndefined) continue;
-    if (IsFloat(from) != IsFloat(to)) names.emplace(before.name(a));
-  }
-  return names;
-}
-
 }  // namespace
 
-bool Judge::HaveSameInputs(const Graph& before, const Graph& after) {
-  for (const ValueId v : before.body(before.main()).inputs) {
-    if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
-      return false;
-  }
-  return true;
+// What two runtimes may differ by, where a rule promises equality.
+constexpr double kRuntimeDb = 80;
+
+Promise Loosened(const Promise& promise, const Graph& graph) {
+  const bool strict = promise.kind == Promise::Kind::kExact || promise.kind == Promise::Kind::kUlp;
+  if (!strict) return promise;
+  Promise loose =
+      InNarrowFloats({.kind = Promise::Kind::kApprox, .limit = kRuntimeDb}, graph, /*largest=*/0);
+  loose.any_type = promise.any_type;
+  return loose;
 }
 
-void Judge::AddUnits(const Graph& before, const Graph& after, Promise& promise) {
+void AddUnits(const Graph& before, const Graph& after, Promise& promise) {
   promise.retyped = RetypedOutputs(before, after);
   promise.scales = ScalesOf(before);
 }
 
-Excuse Judge::ExcuseOf(const Promise& promise, const Promise& weakest) {
+Excuse ExcuseOf(const Promise& promise, const Promise& weakest) {
   if (promise.other_steps) return Excuse::kOtherSteps;
   if (promise.kind == Promise::Kind::kApprox && std::isinf(promise.limit))
     return Excuse::kShapesAlone;
@@ -150,12 +159,60 @@ Excuse Judge::ExcuseOf(const Promise& promise, const Promise& weakest) {
   return promise.least > 0 ? Excuse::kNoData : Excuse::kNone;
 }
 
-Promise Judge::PromiseOf(const std::vector<std::string>& fired, const Graph& graph,
-                         bool other_steps) {
-  Promise promise = WeakestOf(fired);
+std::optional<double> LargestNumber(const Court& court, const Graph& graph) {
+  Graph shown = graph;
+  size_t count = 0;
+  for (size_t i = 0; i < graph.num_values(); ++i) {
+    const ValueId v(i);
+    const bool made = graph.alive(v) && graph.body_of(v) == graph.main() &&
+                      (graph.producer(v).valid() || graph.constant(v) != nullptr);
+    if (made && !AddNamedOutput(shown, v, fmt::format("number {}", count++))) return std::nullopt;
+  }
+  const Result<Model> model = Lowered(court, shown, /*in_units=*/false);
+  if (!model.ok()) return std::nullopt;
+  Result<std::vector<Tensors>> inputs = TrialInputs(court, *model, {Promise::Kind::kNone, 0}, {});
+  if (!inputs.ok()) return std::nullopt;
+  const Ran ran = RunWhereDefined(court.kernels, *model, *inputs);
+  if (!ran.status.ok()) return std::nullopt;
+  double largest = 0;
+  for (const Tensors& sample : ran.values) {
+    for (const auto& [name, plain] : sample) {
+      const Result<Tensor> tensor = FromPlain(plain);
+      if (!tensor.ok() || !IsFloat(tensor->dtype())) continue;
+      const Result<std::vector<double>> numbers = ToDoubles(*tensor);
+      for (const double v : numbers.ok() ? *numbers : std::vector<double>()) {
+        if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+      }
+    }
+  }
+  return largest;
+}
+
+bool MeasureUnreached(const Court& court, const Model& model, const std::vector<Tensors>& values,
+                      Promise& promise) {
+  if (!AreDecibelsOfAnyData(promise) || values.size() < 2) return false;
+  std::vector<std::string> unreached;
+  for (const auto& output : values.front()) {
+    const std::string& name = output.first;
+    // Of open sizes that are others in each sample the numbers are the same, of each channel one.
+    const std::set<double> numbers = FewNumbers(output.second);
+    const auto same = [&](const Tensors& sample) { return FewNumbers(sample.at(name)) == numbers; };
+    if (!numbers.empty() && std::ranges::all_of(values, same)) unreached.push_back(name);
+  }
+  if (unreached.empty()) return false;
+  const std::optional<double> largest = LargestNumber(court, GraphOf(model));
+  for (const std::string& name : unreached) {
+    if (largest) promise.least_of[name] = *largest;
+  }
+  return largest.has_value();
+}
+
+Promise PromiseOf(const Court& court, const std::vector<std::string>& fired, const Graph& graph,
+                  bool other_steps) {
+  Promise promise = WeakestOf(court.program.rules(), fired);
   const bool alone = AreDecibelsOfAnyData(promise) && !HasData(graph);
-  promise = InNarrowFloats(promise, graph, alone ? LargestNumber(graph) : std::nullopt);
-  promise.any_type = court_.any_type;
+  promise = InNarrowFloats(promise, graph, alone ? LargestNumber(court, graph) : std::nullopt);
+  promise.any_type = court.any_type;
   promise.other_steps = other_steps && promise.kind == Promise::Kind::kApprox;
   if (promise.kind != Promise::Kind::kLsb) return promise;
   promise.scales = ScalesOf(graph);

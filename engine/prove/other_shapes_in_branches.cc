@@ -4,7 +4,8 @@
 
 #include "engine/api/constant.h"
 #include "engine/api/model_impl.h"
-#include "engine/prove/judge.h"
+#include "engine/prove/other_shapes.h"
+#include "engine/prove/run_model.h"
 #include "qrewrite/rewrite.h"
 
 namespace qrewrite {
@@ -49,20 +50,21 @@ bool HasBodies(const Graph& graph) {
 
 }  // namespace
 
-bool Judge::BranchesRunOtherwise(const Model& model, const Tensors& sample, Tensors values) const {
+bool BranchesRunOtherwise(const Court& court, const Model& model, const Tensors& sample,
+                          Tensors values) {
   constexpr int kDepth = 3;  // branches in branches
-  if (!HasBodies(std::as_const(*model.impl().file).graph())) return false;
+  if (!HasBodies(GraphOf(model))) return false;
   Result<Model> flat = model.Clone();
   for (int i = 0; i < kDepth && flat.ok(); ++i) {
     Graph& graph = flat->impl().file->graph();
     if (!HasBodies(graph)) break;
     const bool any = SetConditions(graph, sample, values);
-    if ((!any && i > 0) || !Rewrite(*flat, court_.branches).ok()) break;
-    std::optional<Tensors> flat_values = AllValues(*flat, sample);
+    if ((!any && i > 0) || !Rewrite(*flat, court.branches).ok()) break;
+    std::optional<Tensors> flat_values = AllValues(court, *flat, sample);
     if (!flat_values) return false;
     values = *std::move(flat_values);
-    if (HasOtherShapes(std::as_const(*flat->impl().file).graph(), sample, values) ||
-        MisfitsWhenRun(*flat, sample, values))
+    if (HasOtherShapes(court, GraphOf(*flat), sample, values) ||
+        MisfitsWhenRun(court, *flat, sample, values))
       return true;
   }
   return false;
