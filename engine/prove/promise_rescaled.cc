@@ -61,6 +61,7 @@ double CommonStep(const std::vector<double>& a, const std::vector<double>& b,
   const bool many = inner_a.size() >= kLeastBetween && inner_b.size() >= kLeastBetween;
   for (auto at = scales.rbegin(); at != scales.rend(); ++at) {
     const double step = *at;
+    if (largest > kLargestExact * step) break;  // below the last digits of a FLOAT
     const bool on = AreOn(step, a) && AreOn(step, b);
     if (largest >= least * step && (on || (many && AreOn(step, inner_a) && AreOn(step, inner_b))))
       return step;
