@@ -196,6 +196,34 @@ std::optional<Val> CompareThings(Interpreter& in, const Val& a, const Val& b) {
   return std::nullopt;
 }
 
+// Of which one has several elements, or is a string: all of them.
+Val CompareTensors(BinaryOp op, const Num& nx, const Num& ny) {
+  const bool eq = op == BinaryOp::kEq;
+  const Tensor &tx = nx.t, &ty = ny.t;
+  if (tx.is_string() || ty.is_string()) {
+    if (!eq || tx.dtype() != ty.dtype())
+      return eq ? Val(false) : Val(Failure{"strings have no order"});
+    const Result<bool> same = BytesEqual(tx, ty);
+    return same.ok() ? Val(*same) : Unequal(same.status());
+  }
+  if (eq) {
+    const bool lists =
+        tx.rank() == 1 && ty.rank() == 1 && !IsFloat(tx.dtype()) && !IsFloat(ty.dtype());
+    if (lists && tx.size() != ty.size()) return false;
+    if (tx.key() == ty.key() && tx.dtype() == ty.dtype() && tx.dims() == ty.dims() &&
+        tx.is_lazy()) {
+      return true;
+    }
+  }
+  if (const std::optional<bool> all = CompareFew(ToBinOp(op), nx, ny)) return *all;
+  Result<Num> result = Apply(ToBinOp(op), nx, ny);
+  if (!result.ok()) {
+    if (eq) return Unequal(result.status());
+    return FailureOf(result.status());
+  }
+  return AllTrue(result->t);
+}
+
 }  // namespace
 
 Val Interpreter::Force(const Val& val) {
@@ -287,30 +315,7 @@ Val Interpreter::Compare(BinaryOp op, const Val& a, const Val& b) {
   }
   // What a value of the graph holds may be one number, too.
   if (const std::optional<bool> scalar = ScalarCompare(op, x, y)) return *scalar;
-  const Num nx = x.number(), ny = y.number();
-  const Tensor &tx = nx.t, &ty = ny.t;
-  if (tx.is_string() || ty.is_string()) {
-    if (!eq || tx.dtype() != ty.dtype())
-      return eq ? Val(false) : Val(Failure{"strings have no order"});
-    const Result<bool> same = BytesEqual(tx, ty);
-    return same.ok() ? Val(*same) : Unequal(same.status());
-  }
-  if (eq) {
-    const bool lists =
-        tx.rank() == 1 && ty.rank() == 1 && !IsFloat(tx.dtype()) && !IsFloat(ty.dtype());
-    if (lists && tx.size() != ty.size()) return false;
-    if (tx.key() == ty.key() && tx.dtype() == ty.dtype() && tx.dims() == ty.dims() &&
-        tx.is_lazy()) {
-      return true;
-    }
-  }
-  if (const std::optional<bool> all = CompareFew(ToBinOp(op), nx, ny)) return *all;
-  Result<Num> result = Apply(ToBinOp(op), nx, ny);
-  if (!result.ok()) {
-    if (eq) return Unequal(result.status());
-    return FailureOf(result.status());
-  }
-  return AllTrue(result->t);
+  return CompareTensors(op, x.number(), y.number());
 }
 
 bool Interpreter::Same(const Val& a, const Val& b) {
@@ -339,6 +344,36 @@ bool Interpreter::Same(const Val& a, const Val& b) {
   return Equal(x, y);
 }
 
+namespace {
+
+// `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
+Val IsInWholes(Interpreter& in, const Val& element, const std::vector<Val>& members) {
+  const Val whole = element.is<ValueId>() ? in.Force(element) : element;
+  if (whole.stops()) return whole;
+  Val any = false;
+  for (const Val& member : members) {
+    const Val other = member.is<ValueId>() ? in.Force(member) : member;
+    if (!other.stops() && IsListLike(other) != IsListLike(whole)) continue;
+    any = Or(any, in.Truth(in.Compare(BinaryOp::kEq, whole, other)));
+  }
+  return any;
+}
+
+// Whether an element equals one of the members.
+Val IsOneOfMembers(Interpreter& in, const Val& element, std::span<const Val> members) {
+  if (!in.Step(members.size())) return Failure{"too many steps"};
+  Val any = false;
+  for (const Val& member : members)
+    any = Or(any, in.Truth(in.Compare(BinaryOp::kEq, element, member)));
+  return any;
+}
+
+bool AreTypes(const std::vector<Val>& members) {
+  return std::ranges::all_of(members, [](const Val& m) { return m.is<DType>(); });
+}
+
+}  // namespace
+
 Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (element.stops()) return element;
   if (list.stops()) return list;
@@ -351,23 +386,10 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   }
   const auto* members = list.get_if<List>();
   const auto* dtype = element.get_if<DType>();
-  const bool of_types = dtype != nullptr && members != nullptr &&
-                        std::ranges::all_of(**members, [](const Val& m) { return m.is<DType>(); });
-  if (of_types) {
+  if (dtype != nullptr && members != nullptr && AreTypes(**members))
     return std::ranges::any_of(**members, [&](const Val& m) { return m.get<DType>() == *dtype; });
-  }
-  // `[2, 3] in [[2, 3], [4]]`: members that are lists are compared as wholes.
-  if (members != nullptr && std::any_of((*members)->begin(), (*members)->end(), IsListLike)) {
-    const Val whole = element.is<ValueId>() ? Force(element) : element;
-    if (whole.stops()) return whole;
-    Val any = false;
-    for (const Val& member : **members) {
-      const Val other = member.is<ValueId>() ? Force(member) : member;
-      if (!other.stops() && IsListLike(other) != IsListLike(whole)) continue;
-      any = Or(any, Truth(Compare(BinaryOp::kEq, whole, other)));
-    }
-    return any;
-  }
+  if (members != nullptr && std::ranges::any_of(**members, IsListLike))
+    return IsInWholes(*this, element, **members);
   if (members != nullptr && IsTexts(list) && !IsTexts(element)) {
     const Val texts = AsTexts(*this, element);
     if (IsTexts(texts)) return EvalIn(texts, list);
@@ -381,9 +403,8 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
   if (listed.stops()) return listed;
   if (members == nullptr && !listed.is_number())
     return Failure{fmt::format("`in` {}", Describe(listed))};
-  // A tensor is in a list if each of its elements is.
   const Val forced = Force(element);
-  if (forced.is_number() && forced.size() > 1) {
+  if (forced.is_number() && forced.size() > 1) {  // if each of its elements is
     if (members == nullptr) {
       if (std::optional<Val> all = EachIn(forced, listed)) return *std::move(all);
     }
@@ -393,19 +414,10 @@ Val Interpreter::EvalIn(const Val& element, const Val& list) {
     for (const Val& v : *distinct) all = And(all, EvalIn(v, listed));
     return all;
   }
-  std::vector<Val> numbers;
-  if (members == nullptr) {
-    Result<std::vector<Val>> values = Elements(listed);
-    if (!values.ok()) return FailureOf(values.status());
-    numbers = *std::move(values);
-  }
-  const auto all_members = members != nullptr ? std::span<const Val>(**members) : numbers;
-  if (!Step(all_members.size())) return Failure{"too many steps"};
-  Val any = false;
-  for (const Val& member : all_members) {
-    any = Or(any, Truth(Compare(BinaryOp::kEq, element, member)));
-  }
-  return any;
+  if (members != nullptr) return IsOneOfMembers(*this, element, **members);
+  const Result<std::vector<Val>> numbers = Elements(listed);
+  if (!numbers.ok()) return FailureOf(numbers.status());
+  return IsOneOfMembers(*this, element, *numbers);
 }
 
 }  // namespace qrewrite

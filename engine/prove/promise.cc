@@ -214,6 +214,48 @@ bool Comparison::Add(const Tensors& before, const Tensors& after) {
   return true;
 }
 
+Comparison::Ruler Comparison::RulerOf(const std::string& name, const Tensor& before, bool whole,
+                                      const std::vector<double>& numbers) const {
+  Ruler ruler{before.dtype(), before.dims(), IsFloat(before.dtype()) && !whole};
+  if (promise_.kind != Promise::Kind::kLsb) return ruler;
+  const auto learned = steps_.find(name), divisors = whole_steps_.find(name);
+  if (whole && IsFloat(before.dtype()) && divisors != whole_steps_.end())
+    ruler.steps = divisors->second;
+  else if (!ruler.is_float)
+    ruler.steps = {0, {1}};
+  else if (learned != steps_.end())
+    ruler.steps = learned->second;
+  else
+    ruler.steps = {0, {WidestStep(numbers)}};
+  return ruler;
+}
+
+double Comparison::Ruler::StepAt(size_t i) const {
+  return steps.of[steps.of.size() == 1 ? 0 : IndexAlong(dims, steps.axis, i)];
+}
+
+// How far apart two numbers are that differ, where the promise is about each of them; nullopt: it is not.
+std::optional<double> Comparison::DistanceOf(const Ruler& ruler, size_t i, double a,
+                                             double b) const {
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  switch (promise_.kind) {
+    case Promise::Kind::kExact: return kEndless;
+    case Promise::Kind::kUlp:
+      return ruler.is_float ? UlpDistance(ruler.dtype, a, b) : std::fabs(a - b);
+    case Promise::Kind::kLsb: {
+      const double step = ruler.StepAt(i);
+      return step > 0 ? std::fabs(a - b) / step : kEndless;
+    }
+    default: return std::nullopt;
+  }
+}
+
+bool Comparison::IsWithin(const Ruler& ruler, double distance) const {
+  if (promise_.kind == Promise::Kind::kUlp)
+    return distance <= (ruler.is_float ? promise_.limit : 1);
+  return promise_.kind == Promise::Kind::kLsb && distance <= promise_.limit * (1 + 1e-4);
+}
+
 bool Comparison::AddOutput(const std::string& name, const Tensor& before, const Tensor& after) {
   if (before.dims() != after.dims()) {
     return Fail(fmt::format("`{}` has shape [{}] before and [{}] after", name,
@@ -229,55 +271,38 @@ bool Comparison::AddOutput(const std::string& name, const Tensor& before, const 
       IsInteger(before.dtype())) {
     if (std::string why = UnequalIntegers(name, before, after); !why.empty()) return Fail(why);
   }
-  const bool lsb = promise_.kind == Promise::Kind::kLsb;
-  const bool whole = lsb && promise_.any_type && AreExact(*x) && AreExact(*y);
-  const bool is_float = IsFloat(before.dtype()) && !whole;
-  const auto learned = steps_.find(name);
-  const auto of_floats = [&](size_t i) {
-    if (learned == steps_.end()) return WidestStep(*x);
-    const Steps& steps = learned->second;
-    return steps.of[steps.of.size() == 1 ? 0 : IndexAlong(before.dims(), steps.axis, i)];
-  };
-  const auto divisors = whole_steps_.find(name);
-  const bool has_divisors = whole && IsFloat(before.dtype()) && divisors != whole_steps_.end();
+  const bool exact = AreExact(*x) && AreExact(*y);
+  const bool whole = promise_.kind == Promise::Kind::kLsb && promise_.any_type && exact;
+  const Ruler ruler = RulerOf(name, before, whole, *x);
   const bool noise_alone =
       promise_.kind == Promise::Kind::kApprox && promise_.limit > 0 && promise_.limit < kAnySizeDb;
   // A number alone has one size (trial_inputs.h), which may be too small for its quantizer.
-  if (noise_alone && is_float && before.rank() > 0) systematic_[name].Add(before.dims(), *x, *y);
+  if (noise_alone && ruler.is_float && before.rank() > 0)
+    systematic_[name].Add(before.dims(), *x, *y);
   if (noise_alone) shifts_[name].Add(*x, *y);
   Sums& sums = sums_[name];
-  const bool integers = IsInteger(before.dtype()) || promise_.any_type;
-  sums.whole = sums.whole && integers && AreExact(*x) && AreExact(*y);
+  sums.whole = sums.whole && (IsInteger(before.dtype()) || promise_.any_type) && exact;
   const auto unreached = promise_.least_of.find(name);
   const double least = unreached == promise_.least_of.end() ? promise_.least : unreached->second;
   for (size_t i = 0; i < x->size(); ++i) {
     const double a = (*x)[i], b = (*y)[i];
     if (!std::isfinite(a)) continue;  // the promise is about finite numbers
     if (!std::isfinite(b)) return Fail(At(name, i, a, b));
-    sums.signal += std::max(a * a, least * least);
-    if (std::fabs(a - b) > promise_.unseen) sums.noise += (a - b) * (a - b);
-    sums.most = std::max(sums.most, std::fabs(a - b));
+    sums.Add(a, b, least, promise_.unseen);
     if (a == b) continue;
-    double distance = 0, step = 1;
-    switch (promise_.kind) {
-      case Promise::Kind::kExact: return Fail(At(name, i, a, b));
-      case Promise::Kind::kUlp:
-        distance = is_float ? UlpDistance(before.dtype(), a, b) : std::fabs(a - b);
-        if (!(distance <= (is_float ? promise_.limit : 1))) return Fail(At(name, i, a, b));
-        break;
-      case Promise::Kind::kLsb:
-        step = has_divisors
-                   ? divisors->second.of[IndexAlong(before.dims(), divisors->second.axis, i)]
-               : is_float ? of_floats(i)
-                          : 1;
-        distance = step > 0 ? std::fabs(a - b) / step : std::numeric_limits<double>::infinity();
-        if (!(distance <= promise_.limit * (1 + 1e-4))) return Fail(At(name, i, a, b));
-        break;
-      default: continue;
-    }
-    margin_ = std::max(margin_, distance);
+    const std::optional<double> distance = DistanceOf(ruler, i, a, b);
+    if (!distance) continue;
+    if (!IsWithin(ruler, *distance)) return Fail(At(name, i, a, b));
+    margin_ = std::max(margin_, *distance);
   }
   return true;
+}
+
+void Comparison::Sums::Add(double a, double b, double least, double unseen) {
+  const double difference = std::fabs(a - b);
+  signal += std::max(a * a, least * least);
+  if (difference > unseen) noise += difference * difference;
+  most = std::max(most, difference);
 }
 
 bool Comparison::Finish() {

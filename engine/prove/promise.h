@@ -118,6 +118,8 @@ class Comparison {
     double signal = 0, noise = 0;  // of before, and of the difference
     double most = 0;               // the largest difference,
     bool whole = true;             // of integers alone
+    // `least`: Promise::least; `unseen`: Promise::unseen.
+    void Add(double a, double b, double least, double unseen);
   };
   // An output where units may change.
   struct Rescaled {
@@ -133,6 +135,18 @@ class Comparison {
     size_t axis = 0;  // the rank: one step for all
     std::vector<double> of;
   };
+  // What the elements of an output are measured with.
+  struct Ruler {
+    DType dtype;
+    Dims dims;
+    bool is_float;     // and no whole numbers that count as integers
+    Steps steps = {};  // of kLsb
+    double StepAt(size_t i) const;
+  };
+  Ruler RulerOf(const std::string& name, const Tensor& before, bool whole,
+                const std::vector<double>& numbers) const;
+  std::optional<double> DistanceOf(const Ruler& ruler, size_t i, double a, double b) const;
+  bool IsWithin(const Ruler& ruler, double distance) const;
   bool AddOutput(const std::string& name, const Tensor& before, const Tensor& after);
   void LearnStepsAlong(const std::string& name, const Series& a, const Series& b, double step);
   void LearnWholeSteps(const std::string& name, const Series& a, const Series& b);

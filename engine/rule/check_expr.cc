@@ -235,31 +235,38 @@ ExprType RuleChecker::CheckMember(const Expr& expr, NameScope& scope) {
         .hint = fmt::format("give `{}.{}` as an argument", base.text, expr.text);
     return ExprType::kAny;
   }
-  if (!maybe_label && !(base.kind == Expr::Kind::kName && info == nullptr)) {
-    Diagnostic& d = sink_.Error(
-        expr.place, code::kType,
-        fmt::format("`.{}` stands behind a label or `params` only ({})", expr.text, owner.text));
-    const bool function = FindFunction(expr.text) != nullptr && base.kind == Expr::Kind::kName;
-    if (expr.text == "op" || expr.text == "op_type") {
-      d.hint = "the node has a label in the match, `y = n:Op(...)`; then `op(n) == 'Relu'`";
-    } else if (expr.text == "T" && base.kind == Expr::Kind::kName) {
-      d.hint = fmt::format("of a constant: `Transpose({})`", base.text);
-    } else if (expr.text == "data" || expr.text == "value" || expr.text == "numpy") {
-      d.hint = "a constant is used as it is: `max(w) < 6`";
-    } else if (function) {
-      d.hint = fmt::format("write `{}({})`", expr.text, base.text);
-    } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
-      d.hint = ours;
-    } else if (info != nullptr && base.kind == Expr::Kind::kName) {
-      d.hint =
-          info->kind == Kind::kRest
-              ? fmt::format("an attribute is bound in the match: `Op<{0}, **{1}>(...)`, then `{0}`",
-                            expr.text, base.text)
-              : fmt::format("an attribute is bound in the match: `{1} = Op<{0}>(...)`, then `{0}`",
-                            expr.text, base.text);
-    }
-  }
+  if (!maybe_label && !(base.kind == Expr::Kind::kName && info == nullptr))
+    CheckNoMember(expr, info, owner);
   return ExprType::kAny;
+}
+
+// `x.name` of what has no members: what was meant. `info`: of x, if it is a name.
+void RuleChecker::CheckNoMember(const Expr& expr, const NameInfo* info, const Owner& owner) {
+  const Expr& base = *expr.items[0];
+  const bool of_name = base.kind == Expr::Kind::kName;
+  std::string& hint = sink_
+                          .Error(expr.place, code::kType,
+                                 fmt::format("`.{}` stands behind a label or `params` only ({})",
+                                             expr.text, owner.text))
+                          .hint;
+  if (expr.text == "op" || expr.text == "op_type") {
+    hint = "the node has a label in the match, `y = n:Op(...)`; then `op(n) == 'Relu'`";
+  } else if (expr.text == "T" && of_name) {
+    hint = fmt::format("of a constant: `Transpose({})`", base.text);
+  } else if (expr.text == "data" || expr.text == "value" || expr.text == "numpy") {
+    hint = "a constant is used as it is: `max(w) < 6`";
+  } else if (of_name && FindFunction(expr.text) != nullptr) {
+    hint = fmt::format("write `{}({})`", expr.text, base.text);
+  } else if (const std::string ours = ForeignFunctionHint(expr.text, {}); !ours.empty()) {
+    hint = ours;
+  } else if (of_name && info != nullptr) {
+    const bool rest = info->kind == Kind::kRest;
+    hint =
+        rest ? fmt::format("an attribute is bound in the match: `Op<{0}, **{1}>(...)`, then `{0}`",
+                           expr.text, base.text)
+             : fmt::format("an attribute is bound in the match: `{1} = Op<{0}>(...)`, then `{0}`",
+                           expr.text, base.text);
+  }
 }
 
 const Param* RuleChecker::CheckParam(std::string_view name, const Place& place) {

@@ -121,6 +121,7 @@ class RuleChecker {
                      const OutArgs* outs = nullptr);
   ExprType CheckName(const Expr& expr, NameScope& scope);
   ExprType CheckMember(const Expr& expr, NameScope& scope);
+  void CheckNoMember(const Expr& expr, const NameInfo* info, const Owner& owner);
   const OpSet* CheckSetName(std::string_view name, const Place& place);
   const Param* CheckParam(std::string_view name, const Place& place);
   void Unbound(const std::string& name, const Place& place, NameScope& scope);
@@ -150,6 +151,10 @@ class RuleChecker {
   static bool HasMembers(const Expr& expr, NameScope& scope);
   static bool HasMembers(const Expr& expr, NameScope& scope, std::set<const Let*>& seen);
   void CheckCompared(const Expr& expr, ExprType left, ExprType right, NameScope& scope);
+  void CheckIn(const Expr& expr, ExprType left, ExprType right, NameScope& scope);
+  void CheckKindsCompared(const Expr& expr, ExprType left, ExprType right, const Owner& owner);
+  void CannotCompare(const Expr& expr, ExprType left, ExprType right, const Owner& owner,
+                     std::string hint);
   void CheckRegex(const Expr& expr, ExprType left, ExprType type, Owner& owner);
   void CheckPattern(const std::string& regex, const Place& place, const std::string& owner);
   void CheckOpChoice(const Expr& left, const Expr& right, NameScope& scope);

@@ -302,43 +302,78 @@ bool RuleChecker::HasMembers(const Expr& expr, NameScope& scope, std::set<const 
   });
 }
 
-void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope) {
+void RuleChecker::CannotCompare(const Expr& expr, ExprType l, ExprType r, const Owner& owner,
+                                std::string hint) {
+  sink_
+      .Error(expr.place, code::kType,
+             fmt::format("`{}` cannot compare {} with {} ({})", OpText(expr.binary), TypeText(l),
+                         TypeText(r), owner.text))
+      .hint = std::move(hint);
+}
+
+void RuleChecker::CheckIn(const Expr& expr, ExprType l, ExprType r, NameScope& scope) {
   Owner& owner = scope.owner();
-  const auto error = [&](std::string hint) {
+  for (const ExprPtr& item : expr.items[1]->items) {
+    CheckOpChoice(*expr.items[0], *item, scope);
+    CheckParamChoice(*expr.items[0], *item, owner);
+    CheckAttributeChoice(*expr.items[0], *item, scope);
+    if (l != kDType || item->kind != Expr::Kind::kString) continue;
     sink_
-        .Error(expr.place, code::kType,
-               fmt::format("`{}` cannot compare {} with {} ({})", OpText(expr.binary), TypeText(l),
-                           TypeText(r), owner.text))
-        .hint = std::move(hint);
-  };
-  if (expr.binary == BinaryOp::kIn) {
-    for (const ExprPtr& item : expr.items[1]->items) {
-      CheckOpChoice(*expr.items[0], *item, scope);
-      CheckParamChoice(*expr.items[0], *item, owner);
-      CheckAttributeChoice(*expr.items[0], *item, scope);
-      if (l != kDType || item->kind != Expr::Kind::kString) continue;
-      sink_
-          .Error(item->place, code::kType,
-                 fmt::format("an element type is never a text ({})", owner.text))
-          .hint = "element types are written without quotes";
-    }
-    if (r == kSet && !IsOneOf(l, {kString, kAny})) {
-      error("an operator is in a set: `op(n) in @set`");
-      return;
-    }
-    if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel}) &&
-        !HasMembers(*expr.items[1], scope)) {
-      sink_
-          .Error(expr.items[1]->place, code::kType,
-                 fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r),
-                             owner.text))
-          .hint = r == kDType ? fmt::format("a list of one: [{}]", Print(*expr.items[1])) : "";
-    }
+        .Error(item->place, code::kType,
+               fmt::format("an element type is never a text ({})", owner.text))
+        .hint = "element types are written without quotes";
+  }
+  if (r == kSet && !IsOneOf(l, {kString, kAny})) {
+    CannotCompare(expr, l, r, owner, "an operator is in a set: `op(n) in @set`");
     return;
   }
+  if (IsOneOf(r, {kNumber, kString, kBool, kDType, kLabel}) && !HasMembers(*expr.items[1], scope)) {
+    sink_
+        .Error(
+            expr.items[1]->place, code::kType,
+            fmt::format("`in` needs a list on the right, this is {} ({})", TypeText(r), owner.text))
+        .hint = r == kDType ? fmt::format("a list of one: [{}]", Print(*expr.items[1])) : "";
+  }
+}
+
+// What is wrong with the kinds of two things that are compared. An operand that is a size has a reason of its own.
+void RuleChecker::CheckKindsCompared(const Expr& expr, ExprType l, ExprType r, const Owner& owner) {
+  const Expr &left = *expr.items[0], &right = *expr.items[1];
   const auto pair = [&](ExprType a, ExprType b) {
     return (l == a && r == b) || (l == b && r == a);
   };
+  const auto is_size_beside = [&](bool (*holds)(const Expr&)) {
+    return (IsSize(left) && holds(right)) || (IsSize(right) && holds(left));
+  };
+  const bool equality = expr.binary == BinaryOp::kEq || expr.binary == BinaryOp::kNe;
+  const bool never_ordered = IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool});
+  if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
+    CannotCompare(expr, l, r, owner, "operators are compared with op(n) == op(m)");
+  } else if (pair(kDType, kString)) {
+    const Expr& text = l == kString ? left : right;
+    CannotCompare(expr, l, r, owner,
+                  text.kind == Expr::Kind::kMember
+                      ? fmt::format("give `{}` names of element types: INT8, FLOAT", Print(text))
+                      : "element types are written without quotes");
+  } else if (pair(kDType, kNumber)) {
+    CannotCompare(expr, l, r, owner, "element types are words: FLOAT, INT8");
+  } else if (equality && is_size_beside(HoldsNegative)) {
+    sink_.Error(expr.place, code::kBadValue, fmt::format("no size is negative ({})", owner.text))
+        .hint = "one that is not known: `not known(shape(x)[0])`; the others one by one";
+  } else if (is_size_beside(HoldsText)) {
+    sink_.Error(expr.place, code::kType, fmt::format("no size is a text ({})", owner.text)).hint =
+        "symbolic sizes are compared with each other: `shape(x)[0] == shape(y)[0]`";
+  } else if (l == kSet || r == kSet || pair(kString, kNumber) || pair(kString, kBool) ||
+             pair(kDType, kBool) || pair(kString, kValue) ||
+             (IsOrder(expr.binary) && never_ordered)) {
+    const bool quoted = IsNumberText(left) || IsNumberText(right);
+    CannotCompare(expr, l, r, owner, quoted ? "a number stands without quotes" : "");
+  }
+}
+
+void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameScope& scope) {
+  if (expr.binary == BinaryOp::kIn) return CheckIn(expr, l, r, scope);
+  Owner& owner = scope.owner();
   for (const size_t side : {0, 1}) {
     if (expr.items[side]->kind != Expr::Kind::kAbsent) continue;
     sink_
@@ -348,37 +383,12 @@ void RuleChecker::CheckCompared(const Expr& expr, ExprType l, ExprType r, NameSc
         .hint = fmt::format("`present({0})`, `not present({0})`", Print(*expr.items[1 - side]));
     return;
   }
-  if (IsOneOf(l, {kLabel, kChain}) || IsOneOf(r, {kLabel, kChain})) {
-    error("operators are compared with op(n) == op(m)");
-  } else if (pair(kDType, kString)) {
-    const Expr& text = *expr.items[l == kString ? 0 : 1];
-    error(text.kind == Expr::Kind::kMember
-              ? fmt::format("give `{}` names of element types: INT8, FLOAT", Print(text))
-              : "element types are written without quotes");
-  } else if (pair(kDType, kNumber)) {
-    error("element types are words: FLOAT, INT8");
-  } else if ((expr.binary == BinaryOp::kEq || expr.binary == BinaryOp::kNe) &&
-             ((IsSize(*expr.items[0]) && HoldsNegative(*expr.items[1])) ||
-              (IsSize(*expr.items[1]) && HoldsNegative(*expr.items[0])))) {
-    sink_.Error(expr.place, code::kBadValue, fmt::format("no size is negative ({})", owner.text))
-        .hint = "one that is not known: `not known(shape(x)[0])`; the others one by one";
-  } else if ((IsSize(*expr.items[0]) && HoldsText(*expr.items[1])) ||
-             (IsSize(*expr.items[1]) && HoldsText(*expr.items[0]))) {
-    sink_.Error(expr.place, code::kType, fmt::format("no size is a text ({})", owner.text)).hint =
-        "symbolic sizes are compared with each other: `shape(x)[0] == shape(y)[0]`";
-  } else if (l == kSet || r == kSet || pair(kString, kNumber) || pair(kString, kBool) ||
-             pair(kDType, kBool) || pair(kString, kValue) ||
-             (IsOrder(expr.binary) &&
-              (IsOneOf(l, {kDType, kBool}) || IsOneOf(r, {kDType, kBool})))) {
-    const bool quoted = IsNumberText(*expr.items[0]) || IsNumberText(*expr.items[1]);
-    error(quoted ? "a number stands without quotes" : "");
+  CheckKindsCompared(expr, l, r, owner);
+  for (const size_t side : {0, 1}) {
+    CheckOpChoice(*expr.items[side], *expr.items[1 - side], scope);
+    CheckParamChoice(*expr.items[side], *expr.items[1 - side], owner);
+    CheckAttributeChoice(*expr.items[side], *expr.items[1 - side], scope);
   }
-  CheckOpChoice(*expr.items[0], *expr.items[1], scope);
-  CheckOpChoice(*expr.items[1], *expr.items[0], scope);
-  CheckParamChoice(*expr.items[0], *expr.items[1], owner);
-  CheckParamChoice(*expr.items[1], *expr.items[0], owner);
-  CheckAttributeChoice(*expr.items[0], *expr.items[1], scope);
-  CheckAttributeChoice(*expr.items[1], *expr.items[0], scope);
 }
 
 // `op(n) == 'Cnov'` where n can never be that.
