@@ -11,12 +11,11 @@ namespace {
 bool Below(const std::optional<double>& db, double limit) { return db && *db < limit; }
 
 // Where the operator was not run alone its own rounding stands for it.
-bool IsBadOperator(const DebugActivation& a) {
-  if (a.isolated.status == SqnrStatus::kNoReference) {
-    return a.local.breaks || Below(a.local.db, kBadOperator);
-  }
-  return a.isolated.breaks || Below(a.isolated.db, kBadOperator) ||
-         Below(a.isolated.min_channel, kBadOperator);
+bool IsBadOperator(const Sqnr& local, const Sqnr& isolated) {
+  if (isolated.status == SqnrStatus::kNoReference)
+    return local.breaks || Below(local.db, kBadOperator);
+  return isolated.breaks || Below(isolated.db, kBadOperator) ||
+         Below(isolated.min_channel, kBadOperator);
 }
 
 bool HasBadWeight(const DebugActivation& a,
@@ -31,12 +30,14 @@ bool HasBadWeight(const DebugActivation& a,
 }
 
 std::string KindOf(const DebugActivation& a, bool bad_weight) {
-  if (a.cumulative.status == SqnrStatus::kNoReference) return "";
-  if (bad_weight || IsBadOperator(a)) return "originator";
+  const Sqnr& cumulative = a.read ? a.read->cumulative : a.cumulative;
+  const Sqnr& isolated = a.read ? a.read->isolated : a.isolated;
+  if (cumulative.status == SqnrStatus::kNoReference) return "";
+  if (bad_weight || IsBadOperator(a.read ? a.read->local : a.local, isolated)) return "originator";
   // What breaks, and not by its operator, broke before.
-  if (a.cumulative.breaks && a.isolated.status != SqnrStatus::kNoReference) return "inheritor";
-  if (a.cumulative.status == SqnrStatus::kNonFinite || a.cumulative.off_zero) return "";
-  if (!Below(a.cumulative.db, kBadOperator)) return "healthy";
+  if (cumulative.breaks && isolated.status != SqnrStatus::kNoReference) return "inheritor";
+  if (cumulative.status == SqnrStatus::kNonFinite || cumulative.off_zero) return "";
+  if (!Below(cumulative.db, kBadOperator)) return "healthy";
   return a.drop_db && *a.drop_db >= kDrop ? "amplifier" : "inheritor";
 }
 
@@ -73,7 +74,8 @@ std::vector<DebugSuggestion> Suggest(const DebugReport& report, size_t count) {
     if ((a.kind == "originator" || a.kind == "amplifier") && !a.node.empty()) ranked.push_back(&a);
   }
   const auto rank = [](const DebugActivation* a) {
-    return std::tuple(a->kind == "originator", a->Breaks(), a->drop_db.value_or(-1e300));
+    return std::tuple(a->kind == "originator", a->Breaks(), a->RankedDrop(),
+                      -a->isolated.db.value_or(0));
   };
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const auto* a, const auto* b) { return rank(a) > rank(b); });
@@ -83,7 +85,7 @@ std::vector<DebugSuggestion> Suggest(const DebugReport& report, size_t count) {
     if (suggestions.size() == count) break;
     if (!a->quantized_node.empty() && !named.insert(a->quantized_node).second) continue;
     suggestions.push_back(
-        {.name = a->name, .nodes = a->nodes, .quantized_nodes = {a->quantized_node}});
+        {.name = a->name, .nodes = a->nodes, .quantized_nodes = a->quantized_nodes});
   }
   return suggestions;
 }

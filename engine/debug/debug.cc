@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "engine/debug/classify.h"
 #include "engine/debug/flatten.h"
 #include "engine/debug/float_pairs.h"
+#include "engine/debug/float_places.h"
 #include "engine/debug/flow.h"
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/measurement.h"
@@ -36,6 +38,46 @@ struct Comparison {
   size_t in_bodies;  // quantized values of bodies, which are left out
 };
 
+// What the float model has between `op`, which makes what is quantized, and the reference: activations that the quantizer
+// stands for, the first one first.
+std::vector<AbsorbedActivation> AbsorbedBefore(const Comparison& c, const std::string& reference,
+                                               const std::string& op) {
+  constexpr size_t kMost = 4;
+  std::vector<AbsorbedActivation> absorbed;
+  const Graph& graph = c.float_graph.graph();
+  ValueId v = c.float_graph.Find(reference);
+  while (absorbed.size() < kMost && v.valid() && c.absorbable.contains(c.float_graph.Name(v))) {
+    std::optional<AbsorbedActivation> one = AbsorbedActivation::Make(c.float_graph, v);
+    if (!one) break;
+    absorbed.insert(absorbed.begin(), *std::move(one));
+    if (c.float_graph.OpOf(v) == op) break;  // the quantized model has it
+    const NodeId n = graph.producer(v);
+    v = graph.num_inputs(n) > 0 ? graph.input(n, 0) : ValueId();
+  }
+  return absorbed;
+}
+
+// The node that reads `v`, if it is the only one.
+NodeId OnlyReader(const Graph& graph, ValueId v) {
+  if (!v.valid() || graph.num_uses(v) != 1) return {};
+  const User user = graph.user(*graph.uses(v).begin());
+  return user.is_output() ? NodeId() : user.node;
+}
+
+// What both models have right behind it, and a quantizer could stand for.
+std::optional<AbsorbedActivation> KeptBehind(const Comparison& c, const QuantizedActivation& a,
+                                             const std::string& reference) {
+  const NodeId theirs = OnlyReader(c.float_graph.graph(), c.float_graph.Find(reference));
+  if (!theirs.valid() || a.restored.size() != 1) return std::nullopt;
+  const ValueId made = c.float_graph.graph().output(theirs, 0);
+  if (!made.valid() || !c.absorbable.contains(c.float_graph.Name(made))) return std::nullopt;
+  const Graph& form = c.form_graph.graph();
+  const NodeId ours = OnlyReader(form, c.form_graph.Find(a.restored.front()));
+  if (!ours.valid() || form.op_name(form.op(ours)).text() != c.float_graph.OpOf(made))
+    return std::nullopt;
+  return AbsorbedActivation::Make(c.float_graph, made);
+}
+
 void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
   for (size_t i = 0; i < c.values.activations.size(); ++i) {
     const QuantizedActivation& a = c.values.activations[i];
@@ -46,9 +88,11 @@ void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& m
     if (options.compat_ort && place.factor.valid()) place.reference.clear();
     const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
     if (!options.compat_ort && !place.factor.valid() && c.absorbable.contains(place.reference)) {
-      place.absorbed = AbsorbedActivation::Make(c.float_graph, c.float_graph.Find(place.reference));
+      place.absorbed = AbsorbedBefore(c, place.reference, op);
       place.left_out = !op.empty() && op != c.absorbable.at(place.reference);
     }
+    const bool as_it_is = options.compat_ort || a.is_float || place.factor.valid();
+    if (!as_it_is && !place.reference.empty()) place.behind = KeptBehind(c, a, place.reference);
     measurement.places.push_back(std::move(place));
   }
 }
@@ -71,9 +115,15 @@ void PlanOutputs(const Comparison& c, Measurement& measurement) {
   }
 }
 
-size_t CountMatched(const std::vector<Counterpart>& counterparts) {
-  return static_cast<size_t>(std::count_if(counterparts.begin(), counterparts.end(),
-                                           [](const Counterpart& c) { return !c.name.empty(); }));
+// Activations without a counterpart, which those that are floats have.
+size_t CountLost(const Matching& matching) {
+  return static_cast<size_t>(std::ranges::count_if(
+      matching.activations, [](const Counterpart& c) { return c.name.empty(); }));
+}
+
+size_t CountQuantized(const QuantizedValues& values) {
+  return static_cast<size_t>(std::ranges::count_if(
+      values.activations, [](const QuantizedActivation& a) { return !a.is_float; }));
 }
 
 // Weights whose counterpart has their size, as it is or transposed.
@@ -91,8 +141,8 @@ size_t CountWeights(const Comparison& c) {
 
 // Models of one origin have counterparts for half of what is quantized.
 Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugReport& report) {
-  report.quantized_values = c.values.activations.size() + c.values.weights.size();
-  report.matched = CountMatched(c.matching.activations) + CountWeights(c);
+  report.quantized_values = CountQuantized(c.values) + c.values.weights.size();
+  report.matched = CountQuantized(c.values) - CountLost(c.matching) + CountWeights(c);
   if (report.quantized_values == 0) {
     report.compared_by_name = measurement.pairs.size() - c.original.Outputs().size();
     if (measurement.pairs.size() > c.original.Outputs().size()) return {};
@@ -216,8 +266,19 @@ void SetNodes(const Comparison& c, ValueId reference, ValueId source, const Oper
   const bool known = operands.node.valid();
   row.op = known ? graph.op_name(graph.op(operands.node)).text() : c.form_graph.OpOf(source);
   row.quantized_node = known ? c.form_graph.NodeName(operands.node) : c.form_graph.NodeName(source);
+  for (const NodeId n : operands.nodes | std::views::reverse) {
+    if (graph.num_outputs(n) > 0)
+      row.quantized_nodes.push_back(c.form_graph.NodeName(graph.output(n, 0)));
+  }
+  if (row.quantized_nodes.empty()) row.quantized_nodes = {row.quantized_node};
   row.node = c.float_graph.NodeName(reference);
   if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
+}
+
+int NumBounds(const std::vector<AbsorbedActivation>& absorbed) {
+  int bounds = 0;
+  for (const AbsorbedActivation& one : absorbed) bounds += one.num_bounds();
+  return bounds;
 }
 
 DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation& place,
@@ -229,13 +290,16 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
   DebugActivation row{.name = is_other ? a.source : place.reference,
                       .quantized = a.q,
                       .matched_by = c.matching.activations[i].method,
-                      .absorbed = place.absorbed ? place.absorbed->op() : "",
+                      .absorbed = place.absorbed.empty() ? "" : place.absorbed.back().op(),
                       .left_out = place.left_out,
-                      .absorbed_operands = place.absorbed ? place.absorbed->num_bounds() : 0,
+                      .absorbed_operands = NumBounds(place.absorbed),
                       .local = place.local.Get(compat_ort),
                       .cumulative = place.cumulative.Get(compat_ort),
                       .isolated = place.isolated.Get(false)};
   SetNodes(c, reference, source, operands, row);
+  if (place.behind && !place.read_local.empty())
+    row.read = {place.behind->op(), place.read_local.Get(false), place.read_cumulative.Get(false),
+                place.read_isolated.Get(false)};
   if (place.runs > 0) row.saturation_percent = place.saturated / static_cast<double>(place.runs);
   return row;
 }
@@ -334,10 +398,9 @@ void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& 
     const Pair& output = measurement.pairs[i];
     if (output.cumulative.empty()) report.notes.push_back(Uncompared(output));
   }
-  const size_t lost = c.matching.activations.size() - CountMatched(c.matching.activations);
-  if (lost > 0) {
+  if (const size_t lost = CountLost(c.matching); lost > 0) {
     report.notes.push_back(fmt::format("{} of {} quantized activations have no counterpart", lost,
-                                       c.matching.activations.size()));
+                                       CountQuantized(c.values)));
   }
   if (c.in_bodies > 0) {
     report.notes.push_back(
@@ -397,6 +460,8 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
   QR_ASSIGN_OR_RETURN(Matching matching, MatchValues(float_graph, form_graph, values, absorbable,
                                                      float_products, form_products, options.map));
   FoldedWeights folded;
+  if (!options.compat_ort && !values.activations.empty())
+    AddFloatPlaces(float_graph, form_graph, values, matching);
   if (!options.compat_ort) {
     QR_ASSIGN_OR_RETURN(
         folded, FindFoldedWeights(original, float_graph, form_graph, values, absorbable, matching));

@@ -14,7 +14,8 @@ NodeId OnlyReader(const NamedGraph& named, ValueId v) {
   return user.is_output() ? NodeId() : user.node;
 }
 
-// Of nodes that read a weight: what the float model makes with it.
+}  // namespace
+
 std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& float_graph,
                                                           const NamedGraph& form,
                                                           const QuantizedValues& values,
@@ -29,8 +30,6 @@ std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& floa
   }
   return made;
 }
-
-}  // namespace
 
 void AddFloatPairs(const NamedGraph& float_graph, const NamedGraph& form,
                    const QuantizedValues& values, const Matching& matching,

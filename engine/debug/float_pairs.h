@@ -1,6 +1,8 @@
 // Models in which no activation is quantized: what is compared all the same.
 #pragma once
 
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/debug/matching.h"
@@ -15,5 +17,11 @@ namespace qrewrite {
 void AddFloatPairs(const NamedGraph& float_graph, const NamedGraph& form,
                    const QuantizedValues& values, const Matching& matching,
                    std::vector<Pair>& pairs);
+
+// Of nodes of `form` that read a weight, by id, which nobody else reads: what the float model makes with it.
+std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& float_graph,
+                                                          const NamedGraph& form,
+                                                          const QuantizedValues& values,
+                                                          const Matching& matching);
 
 }  // namespace qrewrite

@@ -21,6 +21,7 @@ Operands Above(const Graph& graph, ValueId v, const Index& activations, const In
   for (size_t at = 0; at < todo.size(); ++at) {  // breadth first: the nearest node is found first
     const NodeId n = graph.producer(todo[at]);
     if (!n.valid() || !seen.insert(n.index).second) continue;
+    operands.nodes.push_back(n);
     for (size_t i = 0; i < graph.num_inputs(n); ++i) {
       const ValueId input = graph.input(n, i);
       if (!input.valid()) continue;

@@ -11,6 +11,7 @@ namespace qrewrite {
 struct Operands {
   std::vector<size_t> activations, weights;  // indices of QuantizedValues
   NodeId node;                               // the last one with an operand that is quantized
+  std::vector<NodeId> nodes;  // from those with such operands to the value, the last one first
 };
 
 // For each activation: the operands between it and the quantized values above.

@@ -128,6 +128,32 @@ Result<std::optional<Real>> RealOf(const QuantizedActivation& a, const Tensors& 
   return std::optional<Real>(std::move(real));
 }
 
+Result<std::vector<double>> WantedNumbers(const MeasuredActivation& place,
+                                          const ConstTensor& reference) {
+  QR_ASSIGN_OR_RETURN(const ConstTensor stands_for, Wanted(place, reference));
+  return Numbers(stands_for);
+}
+
+// What `behind` leaves of numbers. They are looked at one by one: of no sizes.
+Result<std::vector<double>> Cut(const AbsorbedActivation& behind,
+                                const std::vector<double>& numbers) {
+  QR_ASSIGN_OR_RETURN(const Tensor tensor,
+                      FromDoubles(DType::kFloat, {static_cast<int64_t>(numbers.size())}, numbers));
+  QR_ASSIGN_OR_RETURN(const Tensor cut, behind.Apply(tensor));
+  return ToDoubles(cut);
+}
+
+// Adds to one of the sums of the place, and to that of what stands behind it. False: the sizes differ.
+Result<bool> AddTo(SqnrSum& sum, SqnrSum& read, const MeasuredActivation& place,
+                   const std::vector<double>& wanted, const Ordered& got) {
+  if (place.behind && wanted.size() == got.values.size()) {
+    QR_ASSIGN_OR_RETURN(const std::vector<double> cut_wanted, Cut(*place.behind, wanted));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> cut, Cut(*place.behind, got.values));
+    read.Add(cut_wanted, cut, got.channels);
+  }
+  return sum.Add(wanted, got.values, got.channels);
+}
+
 // Elements that the integers could not hold, in this sample.
 Status AddSaturated(MeasuredActivation& place, const Real& real,
                     const std::vector<double>& wanted) {
@@ -385,32 +411,30 @@ Status Measurement::AddPlace(MeasuredActivation& place, const Tensors& reference
       wanted == nullptr || compat_ort || FitOrder(place, real->q.dims(), wanted->dims);
   place.dims = real->q.dims();
   const Ordered got = InOrderOf(place, real->values, real->q.dims());
-  if (const ConstTensor* source = Find(form, a.source)) {
+  if (const ConstTensor* source = a.is_float ? nullptr : Find(form, a.source)) {
     QR_ASSIGN_OR_RETURN(Tensor before, FromPlain(*source));
-    if (place.absorbed) {
-      QR_ASSIGN_OR_RETURN(before, place.absorbed->Apply(before));
+    for (const AbsorbedActivation& absorbed : place.absorbed) {
+      QR_ASSIGN_OR_RETURN(before, absorbed.Apply(before));
     }
     QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, ToDoubles(before));
-    place.local.Add(InOrderOf(place, numbers, real->q.dims()).values, got.values, got.channels);
+    const Ordered wanted_here = InOrderOf(place, numbers, real->q.dims());
+    QR_RETURN_IF_ERROR(
+        AddTo(place.local, place.read_local, place, wanted_here.values, got).status());
     QR_RETURN_IF_ERROR(AddSaturated(place, *real, numbers));
   }
   if (wanted == nullptr) return {};
   place.misfit |= !fits;
   if (!fits) return {};
-  QR_ASSIGN_OR_RETURN(const ConstTensor stands_for, Wanted(place, *wanted));
-  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(stands_for));
+  QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, WantedNumbers(place, *wanted));
   const bool one_model = form_ == nullptr || quantized_ == nullptr;
-  if (!place.in_original || one_model) {
-    place.misfit |= !place.cumulative.Add(numbers, got.values, got.channels);
-    return {};
+  std::optional<Real> original;
+  if (place.in_original && !one_model) {
+    QR_ASSIGN_OR_RETURN(original, RealOf(a, quantized, compat_ort));
   }
-  QR_ASSIGN_OR_RETURN(const std::optional<Real> original, RealOf(a, quantized, compat_ort));
-  if (!original) {
-    place.misfit |= !place.cumulative.Add(numbers, got.values, got.channels);
-    return {};
-  }
-  const Ordered theirs = InOrderOf(place, original->values, original->q.dims());
-  place.misfit |= !place.cumulative.Add(numbers, theirs.values, theirs.channels);
+  const Ordered theirs = original ? InOrderOf(place, original->values, original->q.dims()) : got;
+  QR_ASSIGN_OR_RETURN(const bool added,
+                      AddTo(place.cumulative, place.read_cumulative, place, numbers, theirs));
+  place.misfit |= !added;
   return {};
 }
 
@@ -463,10 +487,9 @@ Status Measurement::AddIsolated(const Tensors& sample, const Tensors& reference)
     QR_ASSIGN_OR_RETURN(const std::optional<Real> real,
                         RealOf(*place->activation, *values, compat_ort));
     if (!real) continue;
-    QR_ASSIGN_OR_RETURN(const ConstTensor stands_for, Wanted(*place, *wanted));
-    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, Numbers(stands_for));
+    QR_ASSIGN_OR_RETURN(const std::vector<double> numbers, WantedNumbers(*place, *wanted));
     const Ordered got = InOrderOf(*place, real->values, real->q.dims());
-    place->isolated.Add(numbers, got.values, got.channels);
+    QR_RETURN_IF_ERROR(AddTo(place->isolated, place->read_isolated, *place, numbers, got).status());
   }
   return {};
 }

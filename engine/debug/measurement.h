@@ -23,11 +23,16 @@ struct MeasuredActivation {
   Order order = {};       // of its axes
   Tensor factor = {};     // valid: the float value is multiplied by it
   Dims dims = {};         // in the sample that was added last
-  std::optional<AbsorbedActivation> absorbed;
+  // What the quantizer stands for, the first one first.
+  std::vector<AbsorbedActivation> absorbed;
+  // What the quantized model has right behind it, and nothing else reads the value: what that cuts off, the quantizer may.
+  std::optional<AbsorbedActivation> behind;
   bool left_out = false;     // the quantized model does not have it
   bool in_original = false;  // its integers are a value of the quantized model as it is
 
   SqnrSum local, cumulative, isolated;
+  SqnrSum read_local, read_cumulative,
+      read_isolated;     // the same of what `behind` leaves of the value
   double saturated = 0;  // percent, times samples
   size_t runs = 0;
   bool misfit = false;  // the float value has another size

@@ -21,6 +21,8 @@ struct QuantizedActivation {
   std::string scale, zero_point;      // "": constant
   double lo = 0, hi = -1;             // range of the integers if it is narrower than their type
   std::vector<std::string> restored;  // float values made of the integers
+  // Nothing quantizes it (float_places.h): `q` is the value itself, and its scale is 1.
+  bool is_float = false;
 };
 
 struct QuantizedWeight {

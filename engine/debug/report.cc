@@ -67,6 +67,7 @@ Json ToJson(const DebugActivation& a, bool isolated) {
             {"op_type", TextOrNull(a.op)},
             {"node", TextOrNull(a.node)},
             {"quantized_node", TextOrNull(a.quantized_node)},
+            {"read_behind", TextOrNull(a.read ? a.read->op : "")},
             {"quantized_name", TextOrNull(a.quantized)},
             {"match_method", TextOrNull(a.matched_by)},
             {"weights", a.weights}};

@@ -49,15 +49,20 @@ struct ResultOwner {
   Owned<ort::Value> value;
 };
 
-Result<ConstTensor> ToTensor(const std::shared_ptr<const Environment>& environment,
-                             Owned<ort::Value> value) {
+// nullopt: it is no tensor of numbers (a sequence, strings), which nobody compares.
+Result<std::optional<ConstTensor>> ToTensor(const std::shared_ptr<const Environment>& environment,
+                                            Owned<ort::Value> value) {
   const Api& api = *environment->api;
+  int is_tensor = 0;
+  QR_RETURN_IF_ORT(api, IsTensor(value.get(), &is_tensor));
+  if (is_tensor == 0) return std::optional<ConstTensor>();
   ort::TensorInfo* raw = nullptr;
   QR_RETURN_IF_ORT(api, GetTensorTypeAndShape(value.get(), &raw));
   const Owned<ort::TensorInfo> info(raw, api.ReleaseTensorTypeAndShapeInfo);
   ConstTensor tensor;
   size_t rank = 0;
   QR_RETURN_IF_ORT(api, GetTensorElementType(raw, &tensor.dtype));
+  if (tensor.dtype == static_cast<int>(DType::kString)) return std::optional<ConstTensor>();
   QR_RETURN_IF_ORT(api, GetDimensionsCount(raw, &rank));
   tensor.dims.resize(rank);
   QR_RETURN_IF_ORT(api, GetDimensions(raw, tensor.dims.data(), rank));
@@ -73,7 +78,7 @@ Result<ConstTensor> ToTensor(const std::shared_ptr<const Environment>& environme
       std::make_shared<const ResultOwner>(ResultOwner{environment, std::move(value)});
   tensor.bytes =
       ConstBytes({static_cast<const std::byte*>(data), data == nullptr ? 0 : bytes}, owner);
-  return tensor;
+  return std::optional(std::move(tensor));
 }
 
 // Runs on a thread of its own, while this one asks its caller whether to go on. `status`: what the runtime said; the
@@ -148,8 +153,9 @@ class OrtSession : public Session {
     QR_RETURN_IF_ERROR(interrupted);
     QR_RETURN_IF_ERROR(ran);
     for (size_t i = 0; i < owned.size(); ++i) {
-      QR_ASSIGN_OR_RETURN(outputs[observed_.outputs()[i]],
+      QR_ASSIGN_OR_RETURN(std::optional<ConstTensor> tensor,
                           ToTensor(environment_, std::move(owned[i])));
+      if (tensor) outputs[observed_.outputs()[i]] = *std::move(tensor);
     }
     return {};
   }

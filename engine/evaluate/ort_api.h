@@ -42,6 +42,7 @@ inline constexpr uint32_t kApiVersion = 11;
   SLOT(49, Status_*, CreateTensorWithDataAsOrtValue,                                              \
        (const MemoryInfo*, void* data, size_t bytes, const int64_t* dims, size_t rank, int dtype, \
         Value** out))                                                                             \
+  SLOT(50, Status_*, IsTensor, (const Value*, int* out))                                          \
   SLOT(51, Status_*, GetTensorMutableData, (Value*, void** out))                                  \
   SLOT(60, Status_*, GetTensorElementType, (const TensorInfo*, int* out))                         \
   SLOT(61, Status_*, GetDimensionsCount, (const TensorInfo*, size_t* out))                        \

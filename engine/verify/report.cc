@@ -42,7 +42,8 @@ std::string RoundedUp(double value, int digits) {
 }
 
 // The tightest tolerances that the output would pass.
-std::string Needed(const OutputComparison& o) {
+// Not in decibels of the samples at hand, some of which are beyond the ranges of quantizers: a tolerance in decibels has others.
+std::string Needed(const OutputComparison& o, const Tolerance& tolerance) {
   std::string text = "0," + RoundedUp(o.max_abs, 3);
   if (o.max_ulp) text += fmt::format("; ulp:{:.0f}", *o.max_ulp);
   if (IsInteger(static_cast<DType>(o.dtype_a))) {
@@ -50,7 +51,7 @@ std::string Needed(const OutputComparison& o) {
         static_cast<double>(o.unequal) / static_cast<double>(std::max<int64_t>(o.elements, 1));
     text += fmt::format("; lsb:{:.0f}@{}", std::ceil(o.max_abs), RoundedUp(rate, 2));
   }
-  if (std::isfinite(o.sqnr_db))
+  if (std::isfinite(o.sqnr_db) && tolerance.kind == Tolerance::Kind::kSqnr)
     text += fmt::format("; sqnr:{:.1f}", std::floor(o.sqnr_db * 10) / 10);
   return text;
 }
@@ -110,7 +111,7 @@ std::string VerifyReport::Text() const {
     if (!o.why.empty()) text += fmt::format("  {}\n", o.why);
     if (o.unequal == 0 || o.other_shape) continue;
     text += Worst(o);
-    if (o.not_numbers == 0) text += fmt::format("  it would pass with {}\n", Needed(o));
+    if (o.not_numbers == 0) text += fmt::format("  it would pass with {}\n", Needed(o, tolerance));
     text += fmt::format("  cosine {:.6g}", o.cosine);
     if (o.rows > 0)
       text += fmt::format("; the same largest element in {} of {} rows", o.same_argmax, o.rows);

@@ -20,20 +20,22 @@ std::string TensorProto(const std::string& name, const ConstTensor& tensor) {
 
 }  // namespace
 
-std::vector<SideFile> VerifyReport::Repro(const Model& a, const std::string& folder) const {
+std::vector<SideFile> VerifyReport::Repro(const Model& a, const Model& b,
+                                          const std::string& folder) const {
   std::vector<SideFile> files;
   int64_t number = 0;
   for (const auto& [name, tensor] : worst_inputs_b) {
     files.push_back({fmt::format("{}/test_data_set_0/input_{}.pb", folder, number++),
                      TensorProto(name, tensor)});
   }
-  number = 0;
-  for (const ModelValue& output : a.Outputs()) {
-    if (const auto it = worst_a.find(output.name); it != worst_a.end()) {
-      files.push_back({fmt::format("{}/test_data_set_0/output_{}.pb", folder, number),
-                       TensorProto(output.name, it->second)});
-    }
-    ++number;
+  // Outputs of one name are one, wherever they stand; the others are compared by place.
+  const std::vector<ModelValue> before = a.Outputs(), after = b.Outputs();
+  for (size_t i = 0; i < after.size(); ++i) {
+    auto value = worst_a.find(after[i].name);
+    if (value == worst_a.end() && i < before.size()) value = worst_a.find(before[i].name);
+    if (value == worst_a.end()) continue;
+    files.push_back({fmt::format("{}/test_data_set_0/output_{}.pb", folder, i),
+                     TensorProto(after[i].name, value->second)});
   }
   return files;
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,7 +55,9 @@ struct DebugActivation {
   std::string matched_by;  // "map", "name", "suffix", "node", "structure"; "": not
   std::string node, quantized_node;  // that make it; "": an input of the model
   std::vector<std::string> nodes;    // of the float model that the quantized node stands for
-  std::string op;                    // of the quantized node
+  // From `quantized_node` to what is quantized: all whose operands or result have no quantizers of their own.
+  std::vector<std::string> quantized_nodes = {};
+  std::string op;  // of the quantized node
   // The activation that makes it in the float model, if a quantizer can stand for it (Relu, Clip). It is
   // applied to what is quantized before the local error is taken, which changes something if the
   // quantized model left it out.
@@ -62,6 +65,13 @@ struct DebugActivation {
   bool left_out = false;
   int absorbed_operands = 0;  // bounds of its own
   Sqnr local, cumulative, isolated;
+  // The same of what a Relu or Clip leaves of it that both models have right behind, where nothing else reads it: what that
+  // cuts off, the quantizer may. It decides about `kind`.
+  struct Read {
+    std::string op;
+    Sqnr local, cumulative, isolated;
+  };
+  std::optional<Read> read = std::nullopt;
   std::optional<double>
       drop_db;  // the worst cumulative SQNR of the operator's inputs, less its own
   std::optional<double> saturation_percent;
@@ -74,6 +84,11 @@ struct DebugActivation {
   SqnrStatus status() const;
   // Its operator or its quantizer makes NaN or an infinity of numbers.
   bool Breaks() const { return local.breaks || isolated.breaks; }
+  // What originators are ranked by: where the inputs have no error all of it is the operator's.
+  double RankedDrop() const {
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    return drop_db.value_or(kind == "originator" ? kEndless : -kEndless);
+  }
 };
 
 struct DebugWeight {

@@ -120,9 +120,9 @@ struct VerifyReport {
   std::string Html() const;      // the same as a page that needs nothing else
   // A test case for each output, as CI systems read it: DIVERGED is a failure, INCONCLUSIVE an error.
   std::string JUnit() const;
-  // That sample, as the second model takes it, and what `a`, the first model, makes of it as files in the layout of
-  // ONNX's backend tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
-  std::vector<SideFile> Repro(const Model& a, const std::string& folder) const;
+  // That sample, as the second model takes it, and what the first one makes of it, in the order of the second one's outputs,
+  // as files in the layout of ONNX's backend tests: FOLDER/test_data_set_0/input_0.pb, output_0.pb.
+  std::vector<SideFile> Repro(const Model& a, const Model& b, const std::string& folder) const;
 };
 
 // Errors: kUsage: an option names no input or output, inputs that do not fit, models whose interfaces

@@ -144,7 +144,7 @@ Status SaveRepro(const Arguments& a, const Model& first, const Model& second,
   std::filesystem::create_directories(std::filesystem::path(a.repro) / "test_data_set_0", error);
   if (error) return {StatusCode::kIo, fmt::format("{}: {}", a.repro, error.message())};
   SaveOptions options;
-  options.side_files = report.Repro(first, a.repro);
+  options.side_files = report.Repro(first, second, a.repro);
   QR_RETURN_IF_ERROR(second.Save(a.repro + "/model.onnx", options));
   return RemoveOthers(a.repro + "/test_data_set_0", options.side_files);
 }

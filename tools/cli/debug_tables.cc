@@ -115,7 +115,7 @@ std::string Originators(const DebugReport& report, size_t top) {
   }
   if (rows.empty()) return "";
   const auto rank = [](const DebugActivation* a) {
-    return std::pair(a->Breaks(), a->drop_db.value_or(-INFINITY));
+    return std::pair(a->Breaks(), a->RankedDrop());
   };
   std::ranges::stable_sort(rows, std::greater(), rank);
   std::string text =
@@ -139,6 +139,13 @@ std::string QuotedList(const std::vector<std::string>& names) {
     text += "\"";
   }
   return "[" + text + "]";
+}
+
+// As one word of a shell.
+std::string ShellQuoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 std::string GainText(const DebugGain& gain) {
@@ -168,8 +175,8 @@ std::string Suggestions(const DebugReport& report) {
   text += fmt::format("  quantize_static(..., nodes_to_exclude={})\n", QuotedList(nodes));
   std::string rules;
   for (const std::string& name : report.form_rules) rules += fmt::format("--rules {} ", name);
-  text += fmt::format("  qrewrite {}--rules strip_qdq --set 'nodes={}' MODEL\n", rules,
-                      NodePattern(quantized));
+  text += fmt::format("  qrewrite {}--rules strip_qdq --set {} MODEL\n", rules,
+                      ShellQuoted("nodes=" + NodePattern(quantized)));
   return text;
 }
 

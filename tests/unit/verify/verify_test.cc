@@ -355,7 +355,7 @@ TEST_CASE(
 
 TEST_CASE("The sample of the largest difference is kept, in the layout of ONNX's tests") {
   const VerifyReport report = Compare(kGain, kOther);
-  const std::vector<SideFile> files = report.Repro(ModelOf(kGain), "repro");
+  const std::vector<SideFile> files = report.Repro(ModelOf(kGain), ModelOf(kGain), "repro");
   REQUIRE(files.size() == 2);
   CHECK(files[0].path == "repro/test_data_set_0/input_0.pb");
   CHECK(files[1].path == "repro/test_data_set_0/output_0.pb");
