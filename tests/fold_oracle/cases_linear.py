@@ -63,7 +63,24 @@ def linear():
         cases += [Case(op, [x], ulp=16), Case(op, [x], opset=11, ulp=16),
                   Case(op, [x.astype(F16)], ulp=1), Case(op, [x.astype(F64)], ulp=16),
                   Case(op, [a([[1e30, -1e30, 0]])], ulp=4), Case(op, [ramp((2, 0))])]
-    return cases
+    return cases + hardmax(x)
+
+
+def hardmax(x):
+    def largest(axis=-1):
+        return ref(lambda v: [(np.arange(v.shape[axis]) == np.expand_dims(v.argmax(axis), axis)).astype(v.dtype)
+                              if axis == -1 else np.moveaxis(largest()["oracle"](np.moveaxis(v, axis, -1))[0], -1, axis)], NO_HALF)
+
+    op, ties = "Hardmax", a([[1, 3, 3, 2], [-INF, -INF, -INF, -INF], [0.0, -0.0, INF, INF]])
+    cases = [Case(op, [x], {"axis": axis}) for axis in (-3, -1, 0, 1, 2)] + [Case(op, [x]), Case(op, [ties]), Case(op, [ties], {"axis": 0})]
+    cases += [Case(op, [x], {"axis": axis}, opset=11) for axis in (-3, -1, 0, 1, 2)] + [Case(op, [x], opset=11), Case(op, [x], opset=9), Case(op, [ties], {"axis": 0}, opset=1, **ref(
+        lambda v: [np.eye(12, dtype=F32)[v.argmax()].reshape(v.shape)], "ORT has opset 7 and later"))]
+    return cases + [
+        Case(op, [x.astype(F64)], **largest()), Case(op, [x.astype(F16)], **largest()), Case(op, [x.astype(BF16)], {"axis": 1}, **largest(1)),
+        Case(op, [ramp((2, 0))]), Case(op, [ramp((0, 3))]), Case(op, [a([[NAN, 1, 2], [1, NAN, 2], [NAN, NAN, NAN]])], **ref(
+            lambda v: [a([[0, 0, 1], [0, 0, 1], [1, 0, 0]])], "NaN is no largest one; ORT takes whatever its search meets")),
+        Case(op, [x], {"axis": 3}, oracle="fails"), Case(op, [x.astype(I32)], oracle="fails"), Case(op, [a(1.0)], oracle="fails"),
+    ]
 
 
 def casts():

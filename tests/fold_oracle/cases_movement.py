@@ -206,7 +206,26 @@ def scatters():
             Case("ScatterND", [x, np.array([[1], [1]], I64), ramp((2, 4), start=2)], attrs),
             Case("ScatterND", [x.astype(I64), nd, ramp((2, 4), I64)], attrs),
         ]
-    return cases
+    return cases + caches()
+
+
+def caches():
+    op, circular = "TensorScatter", {"mode": "circular"}
+    cache, update, at = ramp((2, 3, 5, 2)), ramp((2, 3, 2, 2), start=100), ints(3, 1)
+    flat, one = ramp((3, 4)), ramp((3, 1), start=50)
+    cases = [([cache, update], {}), ([cache, update, at], {}), ([cache, update, at], {"axis": 2}), ([cache, update, ints(4, 8)], circular),
+             ([cache, ramp((2, 2, 5, 2)), ints(2, 7)], {"axis": 1, **circular}), ([cache, ramp((2, 3, 5, 1)), ints(0, 1)], {"axis": -1}),
+             ([flat, one, ints(3, 0, 1)], {"axis": 1}), ([flat, flat + a(50), ints(3, 0, 2)], {"axis": -1, **circular}),
+             ([cache, update[:, :, :0], ints(5, 0)], {}), ([cache[:0], update[:0], ints()], {})]
+    cases += [([v.astype(t) for v in (cache, update)] + [at], {}) for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F64, np.bool_)]
+    narrow = [[v.astype(t) for v in (cache, update)] + [at] for t in (E4M3FN, I4)]
+    text = np.array([["a", "b", "c"], ["d", "e", "f"]], object)
+    wrong = [([cache, update, ints(4, 1)], {}), ([cache, update, ints(-1, 1)], {}), ([cache, update, ints(-1, 1)], circular), ([cache, update, ints(1)], {}),
+             ([cache, update, np.array([[1, 1]], I64)], {}), ([cache, update], {"axis": 0}), ([cache, update], {"axis": 4}), ([cache, update], {"axis": 1}),
+             ([update, cache], {}), ([cache, update], {"mode": "round"}), ([cache, update.astype(F64)], {}), ([cache, update[0]], {}), ([cache], {}), ([text, flat], {"axis": 1})]
+    return [Case(op, inputs, attrs, opset=24) for inputs, attrs in cases] + [
+        Case(op, inputs, opset=24, oracle="reference", why="ORT has no kernel of 8 bits and less") for inputs in narrow] + [
+        Case(op, inputs, attrs, opset=24, oracle="fails") for inputs, attrs in wrong]
 
 
 def generators():
