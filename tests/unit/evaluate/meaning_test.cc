@@ -96,10 +96,15 @@ TEST_CASE("What a session spelled out serves inputs of another size") {
 }
 
 TEST_CASE("Operators that nobody spells out are told") {
-  const Model model = ModelOf("g (float[2, 2] x) => (float y) { y = Det(x) }", 21);
-  const Result<Tensors> got = RunOn(*BuiltinKernels(), model, {{"x", Floats({2, 2}, 0)}});
+  const Model model = ModelOf(
+      "g (float[1, 1, 2, 2] x, float[1, 5] r) => (float[1, 1, 1, 1] y) "
+      "{ y = MaxRoiPool<pooled_shape = [1, 1]>(x, r) }",
+      21);
+  const Result<Tensors> got =
+      RunOn(*BuiltinKernels(), model, {{"x", Floats({1, 1, 2, 2}, 0)}, {"r", Floats({1, 5}, 0)}});
   REQUIRE(!got.ok());
-  CHECK(got.status().message().find("Det `y`: there is no built-in kernel") != std::string::npos);
+  CHECK(got.status().message().find("MaxRoiPool `y`: there is no built-in kernel") !=
+        std::string::npos);
 }
 
 }  // namespace
