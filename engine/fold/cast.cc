@@ -100,11 +100,24 @@ Outputs Cast(const FoldCall& call) {
                                                            : "nearest"}));
 }
 
+// The same bytes under another type.
+Outputs BitCast(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  const int64_t number = call.attributes.Int("to", 0);
+  if (number <= 0 || number >= kNumDTypes) return Reason("{} to type {}", call.op, number);
+  const auto to = static_cast<DType>(number);
+  if (x.is_string() || to == DType::kString || Info(x.dtype()).bits != Info(to).bits)
+    return Reason("{} of {} to {}", call.op, Name(x.dtype()), Name(to));
+  QR_ASSIGN_OR_RETURN(const Tensor here, x.Materialize());
+  return std::vector{Tensor::Own(to, x.dims(), {here.bytes().begin(), here.bytes().end()})};
+}
+
 }  // namespace
 
 void RegisterCast(KernelRegistry& registry) {
   Add(registry, "Cast", {.first = 6}, Cast, CastTypes);
   Add(registry, "CastLike", {.first = 15, .inputs = 2}, Cast, CastTypes);
+  Add(registry, "BitCast", {.first = 26}, BitCast);
 }
 
 }  // namespace qrewrite::fold

@@ -1,4 +1,6 @@
-// Gather, GatherElements, GatherND.
+// Gather, GatherElements, GatherND, Compress, ReverseSequence.
+#include <algorithm>
+
 #include "engine/fold/layout.h"
 #include "engine/fold/no_result.h"
 
@@ -160,12 +162,85 @@ OutputTypes GatherNDTypes(const FoldCall& call) {
   return OneType(call.inputs[0].dtype(), std::move(plan.dims));
 }
 
+// The slices whose condition is true. A condition may be shorter; what it has beyond the data picks nothing.
+Outputs Compress(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(Tensor x, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor condition, Need(call, 1));
+  if (x.rank() < 1 || condition.rank() != 1 || condition.dtype() != DType::kBool)
+    return Reason("{} of {} by {} {}", call.op, ShapeText(x.dims()), Name(condition.dtype()),
+                  ShapeText(condition.dims()));
+  int64_t axis = 0;
+  if (call.attributes.Find("axis") == nullptr) {
+    x = x.Reshaped({x.size()});
+  } else {
+    QR_ASSIGN_OR_RETURN(axis, NormalAxis(call.attributes.Int("axis", 0), x.rank()));
+  }
+  QR_ASSIGN_OR_RETURN(const std::vector<int64_t> chosen, ToInt64s(condition));
+  const int64_t n = std::min(condition.size(), x.dims()[static_cast<size_t>(axis)]);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < n; ++i) {
+    if (chosen[static_cast<size_t>(i)] != 0) places.push_back(i);
+  }
+  const Tensor inputs[] = {x, Tensor::Int64s(places)};
+  return One(Part("Gather", 13, inputs, {{"axis", axis}}));
+}
+
+// The first two axes: which of them counts the sequences. Each has as many elements as its length says.
+struct Sequences {
+  int64_t times, batch;
+  bool batch_first;
+  std::vector<int64_t> lengths;
+};
+
+Result<Sequences> PlanSequences(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  QR_ASSIGN_OR_RETURN(const Tensor lengths, Need(call, 1));
+  const int64_t batch_axis = call.attributes.Int("batch_axis", 1),
+                time_axis = call.attributes.Int("time_axis", 0);
+  if (x.rank() < 2 || std::min(batch_axis, time_axis) != 0 || std::max(batch_axis, time_axis) != 1)
+    return Reason("{} of {} along the axes {} and {}", call.op, ShapeText(x.dims()), batch_axis,
+                  time_axis);
+  Sequences s{.times = x.dims()[static_cast<size_t>(time_axis)],
+              .batch = x.dims()[static_cast<size_t>(batch_axis)],
+              .batch_first = batch_axis == 0,
+              .lengths = {}};
+  if (lengths.rank() != 1 || lengths.size() != s.batch)
+    return Misfit("{} of {} with {} lengths", call.op, ShapeText(x.dims()), lengths.size());
+  QR_ASSIGN_OR_RETURN(s.lengths, ToInt64s(lengths));
+  for (const int64_t length : s.lengths) {
+    if (length < 0 || length > s.times) return Outside(length, s.times);
+  }
+  return s;
+}
+
+Outputs ReverseSequence(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Sequences s, PlanSequences(call));
+  const Tensor& x = call.inputs[0];
+  QR_ASSIGN_OR_RETURN(const ElementReader reader, ElementReader::Open(x));
+  QR_ASSIGN_OR_RETURN(ElementWriter writer, ElementWriter::Make(x.dtype(), x.dims()));
+  const int64_t block =
+      CountRange(x.dims(), 2, x.dims().size()) * static_cast<int64_t>(reader.width());
+  for (int64_t b = 0; block > 0 && b < s.batch; ++b) {
+    const int64_t length = s.lengths[static_cast<size_t>(b)];
+    for (int64_t t = 0; t < s.times; ++t) {
+      const int64_t from = t < length ? length - 1 - t : t;
+      const auto at = [&](int64_t time) {
+        return (s.batch_first ? b * s.times + time : time * s.batch + b) * block;
+      };
+      std::memcpy(writer.data() + at(t), reader.data() + at(from), static_cast<size_t>(block));
+    }
+  }
+  return One(std::move(writer).Finish());
+}
+
 }  // namespace
 
 void RegisterGather(KernelRegistry& registry) {
   Add(registry, "Gather", {.inputs = 2}, MovesStrings(Gather), GatherTypes);
   Add(registry, "GatherElements", {.first = 11, .inputs = 2}, MovesStrings(GatherElements));
   Add(registry, "GatherND", {.first = 11, .inputs = 2}, MovesStrings(GatherND), GatherNDTypes);
+  Add(registry, "Compress", {.first = 9, .inputs = 2}, Compress);
+  Add(registry, "ReverseSequence", {.first = 10, .inputs = 2}, MovesStrings(ReverseSequence));
 }
 
 }  // namespace qrewrite::fold

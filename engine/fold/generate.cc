@@ -1,5 +1,5 @@
 // Operators that make new tensors: Constant, ConstantOfShape, Range, EyeLike, OneHot, NonZero,
-// Trilu, CumSum.
+// Trilu, CumSum, CumProd.
 #include <algorithm>
 #include <cmath>
 
@@ -256,18 +256,20 @@ Outputs Trilu(const FoldCall& call) {
   return One(std::move(writer).Finish());
 }
 
+// The sum or the product of what was so far.
 template <class T>
-void CumulateColumn(const T* x, T* out, int64_t n, int64_t step, bool exclusive) {
+void CumulateColumn(const T* x, T* out, int64_t n, int64_t step, bool exclusive, bool product) {
   using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
-  Wide sum = 0;
+  Wide so_far = product ? 1 : 0;
   for (int64_t i = 0; i < n; ++i) {
-    const Wide next = static_cast<Wide>(sum + static_cast<Wide>(x[i * step]));
-    out[i * step] = static_cast<T>(exclusive ? sum : next);
-    sum = next;
+    const Wide v = static_cast<Wide>(x[i * step]);
+    const Wide next = static_cast<Wide>(product ? so_far * v : so_far + v);
+    out[i * step] = static_cast<T>(exclusive ? so_far : next);
+    so_far = next;
   }
 }
 
-Outputs CumSum(const FoldCall& call) {
+Outputs Cumulate(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor axis_input, Need(call, 1));
   QR_ASSIGN_OR_RETURN(const int64_t given, IntScalar(axis_input));
@@ -285,7 +287,7 @@ Outputs CumSum(const FoldCall& call) {
       const int64_t first = c / inner * n * inner + c % inner;
       const int64_t start = reverse ? first + (n - 1) * inner : first;
       CumulateColumn(x.as<T>().data() + start, buffer.as<T>().data() + start, n,
-                     reverse ? -inner : inner, exclusive);
+                     reverse ? -inner : inner, exclusive, call.op == "CumProd");
     }
     return std::move(buffer).Finish();
   }));
@@ -301,7 +303,8 @@ void RegisterGenerate(KernelRegistry& registry) {
   Add(registry, "OneHot", {.first = 9, .inputs = 3}, OneHot, OneHotTypes);
   Add(registry, "NonZero", {.first = 9}, NonZero);
   Add(registry, "Trilu", {.first = 14, .inputs = 2}, Trilu);
-  Add(registry, "CumSum", {.first = 11, .inputs = 2}, InFloat(CumSum));
+  Add(registry, "CumSum", {.first = 11, .inputs = 2}, InFloat(Cumulate));
+  Add(registry, "CumProd", {.first = 26, .inputs = 2}, InFloat(Cumulate));
 }
 
 }  // namespace qrewrite::fold

@@ -1,5 +1,5 @@
-// MatMul, Gemm, MatMulInteger. Float products are summed in double and rounded once.
-#include <Eigen/Core>
+// MatMul, Gemm, MatMulInteger, Det. Float products are summed in double and rounded once.
+#include <Eigen/LU>
 
 #include "engine/fold/broadcast.h"
 #include "engine/fold/cast.h"
@@ -216,12 +216,53 @@ OutputTypes GemmTypes(const FoldCall& call) {
   return NeverLazy(a.dtype(), std::move(plan.dims), plan.k);
 }
 
+// Dimensions of the determinants of [.., n, n].
+Result<ProductPlan> PlanDet(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, Need(call, 0));
+  const Dims& in = x.dims();
+  if (in.size() < 2 || in.back() != in[in.size() - 2])
+    return Misfit("{} of {}", call.op, ShapeText(in));
+  ProductPlan plan;
+  plan.m = plan.k = plan.n = in.back();
+  plan.dims.assign(in.begin(), in.end() - 2);
+  QR_RETURN_IF_ERROR(CheckSize({x.dtype(), plan.dims}));
+  Dims work = in;
+  work.push_back(plan.n);
+  // Beside an empty batch a matrix may have any size.
+  if (!CheckedCount(work, kMaxProducts) || !CheckedCount({plan.n, plan.n, plan.n}, kMaxProducts))
+    return Reason("the matrix is too large");
+  return plan;
+}
+
+Outputs Det(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const ProductPlan plan, PlanDet(call));
+  QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
+  QR_ASSIGN_OR_RETURN(TensorBuffer buffer, TensorBuffer::Make(x.dtype(), plan.dims));
+  return One(VisitFloat(x.dtype(), [&](auto tag) -> Result<Tensor> {
+    using T = typename decltype(tag)::type;
+    const T* matrix = x.as<T>().data();
+    for (T& det : buffer.as<T>()) {
+      const Matrix<double> m =
+          Eigen::Map<const Matrix<T>>(matrix, plan.n, plan.n).template cast<double>();
+      det = static_cast<T>(m.determinant());
+      matrix += plan.n * plan.n;
+    }
+    return std::move(buffer).Finish();
+  }));
+}
+
+OutputTypes DetTypes(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(ProductPlan plan, PlanDet(call));
+  return NeverLazy(call.inputs[0].dtype(), std::move(plan.dims), plan.n * plan.n * plan.n);
+}
+
 }  // namespace
 
 void RegisterLinear(KernelRegistry& registry) {
   Add(registry, "MatMul", {.inputs = 2}, InFloat(MatMul), MatMulTypes);
   Add(registry, "Gemm", {.first = 7, .inputs = 3}, InFloat(Gemm), GemmTypes);
   Add(registry, "MatMulInteger", {.first = 10, .inputs = 4}, MatMulInteger, MatMulIntegerTypes);
+  Add(registry, "Det", {.first = 11}, InFloat(Det), DetTypes);
 }
 
 }  // namespace qrewrite::fold

@@ -116,6 +116,32 @@ Outputs GroupNormalization(const FoldCall& call) {
   return One(FromDoubles(x.dtype(), x.dims(), y));
 }
 
+// By the sum of the magnitudes along the axis, or the root of that of the squares; a norm of 0 leaves zeros.
+Outputs LpNormalization(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
+  const int64_t p = call.attributes.Int("p", 2);
+  if (p != 1 && p != 2) return Reason("{} with p = {}", call.op, p);
+  QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis(call.attributes.Int("axis", -1), x.rank()));
+  const auto n = static_cast<size_t>(x.dims()[static_cast<size_t>(axis)]);
+  const auto inner =
+      static_cast<size_t>(CountRange(x.dims(), static_cast<size_t>(axis) + 1, x.dims().size()));
+  QR_ASSIGN_OR_RETURN(std::vector<double> y, ToDoubles(x));
+  for (size_t column = 0; column * n < y.size(); ++column) {
+    const size_t first = column / inner * n * inner + column % inner;
+    double norm = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const double v = y[first + i * inner];
+      norm += p == 1 ? std::fabs(v) : v * v;
+    }
+    if (p == 2) norm = std::sqrt(norm);
+    for (size_t i = 0; i < n; ++i) {
+      double& v = y[first + i * inner];
+      v = norm == 0 ? 0 : v / norm;
+    }
+  }
+  return One(FromDoubles(x.dtype(), x.dims(), y));
+}
+
 // By the sum of the squares of `size` neighbouring channels; of an even number one more lies behind.
 Outputs Lrn(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, FloatInput(call));
@@ -201,6 +227,7 @@ void RegisterNormalization(KernelRegistry& registry) {
   Add(registry, "InstanceNormalization", {.inputs = 3}, InstanceNormalization, TypesOfData);
   Add(registry, "LayerNormalization", {.first = 1, .inputs = 3}, LayerNormalization, TypesOfData);
   Add(registry, "GroupNormalization", {.first = 18, .inputs = 3}, GroupNormalization, TypesOfData);
+  Add(registry, "LpNormalization", {}, LpNormalization, TypesOfData);
   Add(registry, "LRN", {}, Lrn, LrnTypes);
   Add(registry, "MeanVarianceNormalization", {.first = 9}, MeanVarianceNormalization, TypesOfData);
   Add(registry, "Dropout", {.first = 7, .inputs = 3}, Dropout);

@@ -1,6 +1,8 @@
-// ArgMax, ArgMin, TopK.
+// ArgMax, ArgMin, TopK, Unique.
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <type_traits>
 
 #include "engine/fold/types.h"
 
@@ -106,12 +108,82 @@ Outputs TopK(const FoldCall& call) {
   return std::vector<Tensor>{std::move(values).Finish(), std::move(indices).Finish()};
 }
 
+// --- slices along an axis, equal ones together
+
+// Whether slice i comes before slice j, element by element.
+template <class T>
+bool SliceBefore(std::span<const T> x, Around a, int64_t i, int64_t j) {
+  for (int64_t o = 0; o < a.outer; ++o) {
+    for (int64_t k = 0; k < a.inner; ++k) {
+      const T& p = x[static_cast<size_t>((o * a.n + i) * a.inner + k)];
+      const T& q = x[static_cast<size_t>((o * a.n + j) * a.inner + k)];
+      if (p != q) return p < q;
+    }
+  }
+  return false;
+}
+
+// Slices that equal each other, the first one first.
+using Groups = std::vector<std::vector<int64_t>>;
+
+template <class T>
+Result<Groups> Group(std::span<const T> x, Around a) {
+  if constexpr (std::is_floating_point_v<T>) {
+    // NaN equals nothing, not even itself: NumPy takes all for one, and ONNX says nothing.
+    if (std::ranges::any_of(x, [](T v) { return v != v; })) return Reason("Unique of NaN");
+  }
+  std::vector<int64_t> order(static_cast<size_t>(a.n));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int64_t i, int64_t j) { return SliceBefore(x, a, i, j); });
+  Groups groups;
+  for (const int64_t i : order) {
+    if (groups.empty() || SliceBefore(x, a, groups.back()[0], i)) groups.emplace_back();
+    groups.back().push_back(i);
+  }
+  return groups;
+}
+
+Result<Groups> GroupsOf(const Tensor& x, Around a) {
+  if (x.is_string()) return Group(std::span<const std::string>(x.strings()), a);
+  if (x.dtype() == DType::kBool) return Group(x.as<uint8_t>(), a);
+  return VisitNumber(x.dtype(), [&](auto tag) -> Result<Groups> {
+    return Group(x.as<typename decltype(tag)::type>(), a);
+  });
+}
+
+Outputs Unique(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(Tensor x, NeedBytes(call, 0));
+  int64_t axis = 0;
+  if (call.attributes.Find("axis") == nullptr) {
+    x = x.Reshaped({x.size()});
+  } else {
+    QR_ASSIGN_OR_RETURN(axis, NormalAxis(call.attributes.Int("axis", 0), x.rank()));
+  }
+  QR_ASSIGN_OR_RETURN(Groups groups, GroupsOf(x, SplitAt(x.dims(), axis)));
+  if (call.attributes.Int("sorted", 1) == 0)
+    std::ranges::sort(groups, {}, [](const std::vector<int64_t>& group) { return group[0]; });
+  std::vector<int64_t> first, counts;
+  std::vector<int64_t> inverse(static_cast<size_t>(x.dims()[static_cast<size_t>(axis)]));
+  for (const std::vector<int64_t>& group : groups) {
+    for (const int64_t i : group)
+      inverse[static_cast<size_t>(i)] = static_cast<int64_t>(first.size());
+    first.push_back(group[0]);
+    counts.push_back(static_cast<int64_t>(group.size()));
+  }
+  const Tensor picked[] = {x, Tensor::Int64s(first)};
+  QR_ASSIGN_OR_RETURN(const Tensor y, Part("Gather", 13, picked, {{"axis", axis}}));
+  std::vector<Tensor> outputs{y, picked[1], Tensor::Int64s(inverse), Tensor::Int64s(counts)};
+  outputs.resize(static_cast<size_t>(std::clamp(call.num_outputs, 1, 4)));
+  return outputs;
+}
+
 }  // namespace
 
 void RegisterOrder(KernelRegistry& registry) {
   Add(registry, "ArgMax", {}, InFloat(Arg));
   Add(registry, "ArgMin", {}, InFloat(Arg));
   Add(registry, "TopK", {.inputs = 2}, InFloat(TopK));
+  Add(registry, "Unique", {.first = 11}, InFloat(Unique));
 }
 
 }  // namespace qrewrite::fold

@@ -7,6 +7,7 @@
 #include "engine/fold/recurrent.h"
 #include "engine/fold/support.h"
 #include "engine/fold/transposed.h"
+#include "engine/fold/whole_models.h"
 
 namespace qrewrite {
 namespace {
@@ -176,6 +177,10 @@ const KernelRegistry& KernelRegistry::Evaluation() {
     fold::RegisterBlockWeights(*r);
     fold::RegisterFused(*r);
     fold::RegisterTransformers(*r);
+    fold::RegisterUnpool(*r);
+    fold::RegisterRegions(*r);
+    fold::RegisterSampling(*r);
+    fold::RegisterSignal(*r);
     fold::RegisterLegacy(*r);
     return r;
   }();

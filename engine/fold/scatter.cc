@@ -1,4 +1,4 @@
-// ScatterElements (and its older name Scatter) and ScatterND.
+// ScatterElements (and its older name Scatter), ScatterND, TensorScatter.
 #include <algorithm>
 
 #include "engine/fold/layout.h"
@@ -151,12 +151,67 @@ Outputs Scatter(const FoldCall& call) {
   return InFloat([&](const FoldCall& c) { return Combine(c, plan, reduction); })(call);
 }
 
+// Where TensorScatter writes, for each element of the batch.
+Result<std::vector<int64_t>> WritePlaces(const FoldCall& call, int64_t batch) {
+  if (Input(call, 2) == nullptr) return std::vector<int64_t>(static_cast<size_t>(batch), 0);
+  const Tensor& places = call.inputs[2];
+  if (places.rank() != 1 || places.size() != batch)
+    return Misfit("{} of a batch of {} at {}", call.op, batch, ShapeText(places.dims()));
+  return ToInt64s(places);
+}
+
+// Each row of the update goes behind the place of its element of the batch, or around the end.
+Result<ScatterPlan> PlanCache(const FoldCall& call) {
+  QR_RETURN_IF_ERROR(NeedInputs(call, 2));
+  const Dims &cache = call.inputs[0].dims(), &update = call.inputs[1].dims();
+  QR_ASSIGN_OR_RETURN(const int64_t a, NormalAxis(call.attributes.Int("axis", -2),
+                                                  static_cast<int64_t>(cache.size())));
+  const auto axis = static_cast<size_t>(a);
+  Dims expected = cache;
+  if (update.size() == cache.size()) expected[axis] = std::min(cache[axis], update[axis]);
+  if (axis == 0 || update != expected)
+    return Misfit("{} of {} by {} along axis {}", call.op, ShapeText(cache), ShapeText(update),
+                  axis);
+  const std::string_view mode = call.attributes.String("mode", "linear");
+  if (mode != "linear" && mode != "circular") return Reason("the mode {} is not known", mode);
+  const int64_t length = cache[axis], rows = update[axis];
+  QR_ASSIGN_OR_RETURN(const std::vector<int64_t> places, WritePlaces(call, cache[0]));
+  for (const int64_t place : places) {
+    if (place < 0 || place > (mode == "linear" ? length - rows : INT64_MAX - rows))
+      return Outside(place, length);
+  }
+  ScatterPlan plan;
+  plan.block = CountRange(cache, axis + 1, cache.size());
+  if (CountRange(update, 0, update.size()) == 0) return plan;
+  const int64_t prefixes = CountRange(cache, 0, axis), of_batch = prefixes / cache[0];
+  for (int64_t prefix = 0; prefix < prefixes; ++prefix) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t to = (places[static_cast<size_t>(prefix / of_batch)] + row) % length;
+      plan.moves.push_back(
+          {(prefix * length + to) * plan.block, (prefix * rows + row) * plan.block});
+    }
+  }
+  return plan;
+}
+
+Outputs TensorScatter(const FoldCall& call) {
+  QR_ASSIGN_OR_RETURN(const ScatterPlan plan, PlanCache(call));
+  if (call.inputs[0].dtype() != call.inputs[1].dtype())
+    return Reason("{} of {} by {}", call.op, Name(call.inputs[0].dtype()),
+                  Name(call.inputs[1].dtype()));
+  const Tensor inputs[] = {call.inputs[0], Tensor(), call.inputs[1]};
+  FoldCall moved = call;
+  moved.inputs = inputs;
+  return MovesStrings([&plan](const FoldCall& c) { return Replace(c, plan); }, 0b101)(moved);
+}
+
 }  // namespace
 
 void RegisterScatter(KernelRegistry& registry) {
   Add(registry, "Scatter", {.first = 9, .last = 9, .inputs = 3}, Scatter);
   Add(registry, "ScatterElements", {.first = 11, .inputs = 3}, Scatter);
   Add(registry, "ScatterND", {.first = 11, .inputs = 3}, Scatter);
+  Add(registry, "TensorScatter", {.first = 24, .inputs = 3}, TensorScatter);
 }
 
 }  // namespace qrewrite::fold

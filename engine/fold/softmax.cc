@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax.
+// Softmax, LogSoftmax, Hardmax.
 #include <cmath>
 #include <limits>
 
@@ -19,6 +19,17 @@ void Column(const T* x, T* out, int64_t n, int64_t step, bool log) {
   }
 }
 
+// 1 for the first of the largest, 0 for the others. NaN is no largest one.
+template <class T>
+void HardColumn(const T* x, T* out, int64_t n, int64_t step) {
+  int64_t top = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    const T v = x[i * step], best = x[top * step];
+    if (v > best || (std::isnan(best) && !std::isnan(v))) top = i;
+  }
+  for (int64_t i = 0; i < n; ++i) out[i * step] = i == top ? T{1} : T{0};
+}
+
 Outputs Softmax(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(const Tensor x, NeedBytes(call, 0));
   const bool along_one_axis = call.since >= 13;
@@ -35,8 +46,13 @@ Outputs Softmax(const FoldCall& call) {
     using T = typename decltype(tag)::type;
     for (int64_t c = 0; n > 0 && c < outer * inner; ++c) {
       const int64_t first = c / inner * n * inner + c % inner;
-      Column(x.as<T>().data() + first, buffer.as<T>().data() + first, n, inner,
-             call.op == "LogSoftmax");
+      const T* const from = x.as<T>().data() + first;
+      T* const to = buffer.as<T>().data() + first;
+      if (call.op == "Hardmax") {
+        HardColumn(from, to, n, inner);
+      } else {
+        Column(from, to, n, inner, call.op == "LogSoftmax");
+      }
     }
     return std::move(buffer).Finish();
   }));
@@ -47,6 +63,7 @@ Outputs Softmax(const FoldCall& call) {
 void RegisterSoftmax(KernelRegistry& registry) {
   Add(registry, "Softmax", {}, InFloat(Softmax));
   Add(registry, "LogSoftmax", {}, InFloat(Softmax));
+  Add(registry, "Hardmax", {}, InFloat(Softmax));
 }
 
 }  // namespace qrewrite::fold

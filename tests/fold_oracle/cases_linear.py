@@ -55,6 +55,7 @@ def linear():
         ("ij,jk->ik", ramp((0, 4)), q), ("ij,jk->ik", p.astype(F64), q.astype(F64)), ("ij,jk->ik", p.astype(I32), q.astype(I32)), ("ij,jk->ik", p.astype(I64), q.astype(I64))]]
     cases += [Case("Einsum", inputs, {"equation": equation}, oracle="fails") for equation, *inputs in [
         ("ij,jk->ik", p, p), ("ij->k", p), ("ij,jk->ik", p), ("ijk->i", p), ("ij->iji", p)]]
+    cases += determinants()
     x = rng((2, 3, 4))
     for op in ["Softmax", "LogSoftmax"]:
         for axis in [-1, 0, 1]:
@@ -63,7 +64,35 @@ def linear():
         cases += [Case(op, [x], ulp=16), Case(op, [x], opset=11, ulp=16),
                   Case(op, [x.astype(F16)], ulp=1), Case(op, [x.astype(F64)], ulp=16),
                   Case(op, [a([[1e30, -1e30, 0]])], ulp=4), Case(op, [ramp((2, 0))])]
-    return cases
+    return cases + hardmax(x)
+
+
+def determinants():
+    m, near = a([[2, 1, 3], [1, 0, 1], [4, 1, 1]]), {"ulp": 64, "atol": 1e-4}
+    wide = in_f32(lambda v: np.asarray(np.linalg.det(v.astype(F64)), F32))
+    return [Case("Det", [v], opset=opset, **near) for v in (m, rng((5, 5)), rng((2, 3, 4, 4)), a([[7.5]]), a([[0, 2], [3, 0]]), rng((20, 20), scale=0.5)) for opset in (11, 22)] + [
+        Case("Det", [ramp((0, 3, 3))]), Case("Det", [ramp((2, 0, 0))]), Case("Det", [ramp((0, 0))]), Case("Det", [a([[NAN, 1], [1, 1]])]), Case("Det", [ramp((3, 3))], **near),
+        Case("Det", [rng((4, 3, 3), F64)], ulp=1 << 10, **ref(lambda v: [np.linalg.det(v)], "ORT has a kernel for float alone")),
+        *[Case("Det", [rng((4, 3, 3), t)], opset=22, ulp=1, **wide) for t in (F16, BF16)],
+        Case("Det", [ramp((2, 3))], oracle="fails"), Case("Det", [ramp((3,))], oracle="fails"), Case("Det", [a(1.0)], oracle="fails"), Case("Det", [ramp((2, 2), I32)], oracle="fails"),
+    ]
+
+
+def hardmax(x):
+    def largest(axis=-1):
+        return ref(lambda v: [(np.arange(v.shape[axis]) == np.expand_dims(v.argmax(axis), axis)).astype(v.dtype)
+                              if axis == -1 else np.moveaxis(largest()["oracle"](np.moveaxis(v, axis, -1))[0], -1, axis)], NO_HALF)
+
+    op, ties = "Hardmax", a([[1, 3, 3, 2], [-INF, -INF, -INF, -INF], [0.0, -0.0, INF, INF]])
+    cases = [Case(op, [x], {"axis": axis}) for axis in (-3, -1, 0, 1, 2)] + [Case(op, [x]), Case(op, [ties]), Case(op, [ties], {"axis": 0})]
+    cases += [Case(op, [x], {"axis": axis}, opset=11) for axis in (-3, -1, 0, 1, 2)] + [Case(op, [x], opset=11), Case(op, [x], opset=9), Case(op, [ties], {"axis": 0}, opset=1, **ref(
+        lambda v: [np.eye(12, dtype=F32)[v.argmax()].reshape(v.shape)], "ORT has opset 7 and later"))]
+    return cases + [
+        Case(op, [x.astype(F64)], **largest()), Case(op, [x.astype(F16)], **largest()), Case(op, [x.astype(BF16)], {"axis": 1}, **largest(1)),
+        Case(op, [ramp((2, 0))]), Case(op, [ramp((0, 3))]), Case(op, [a([[NAN, 1, 2], [1, NAN, 2], [NAN, NAN, NAN]])], **ref(
+            lambda v: [a([[0, 0, 1], [0, 0, 1], [1, 0, 0]])], "NaN is no largest one; ORT takes whatever its search meets")),
+        Case(op, [x], {"axis": 3}, oracle="fails"), Case(op, [x.astype(I32)], oracle="fails"), Case(op, [a(1.0)], oracle="fails"),
+    ]
 
 
 def casts():
@@ -152,4 +181,20 @@ def casts():
                           oracle="reference", why="ORT has no float8e8m0 kernel"))
     cases.append(Case("Cast", [np.arange(1, 256, dtype=np.uint8).view(E8M0)], {"to": 1}, opset=24,
                       **ref(lambda x: [x.astype(F32)], "ORT has no float8e8m0 kernel")))
-    return cases
+    return cases + bit_casts()
+
+
+def bit_casts():
+    of_bits = {8: (U8, I8, np.bool_), 16: (U16, I16, F16, BF16), 32: (U32, I32, F32), 64: (U64, I64, F64), -8: (E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, E8M0), -4: (I4, U4, E2M1)}
+    number = onnx.helper.np_dtype_to_tensor_dtype  # noqa: F405
+    cases = []
+    for bits, types in of_bits.items():
+        plain = {4: U8, 8: U8}.get(-bits) or types[0]
+        values = np.array([0, 1, 1, 0, 1, 1], plain) if bits == 8 else np.arange(6).astype(plain) * (1 if bits == -4 else 41)
+        for source in types:
+            for to in types + ((U8,) if bits == -8 else ()):
+                x = values.view(source).reshape(2, 3)
+                by = "ort" if bits in (16, 32, 64) and BF16 not in (source, to) else (lambda x, to=to: [x.view(to)])
+                cases.append(Case("BitCast", [x], {"to": number(np.dtype(to))}, opset=26, oracle=by, why="ORT has no kernel for the type"))
+    return cases + [Case("BitCast", [ramp((2, 0))], {"to": 6}, opset=26), Case("BitCast", [a([NAN, -0.0, INF])], {"to": 12}, opset=26), Case("BitCast", [a(1.0)], {"to": 6}, opset=26)] + [
+        Case("BitCast", [ramp((2,))], attrs, opset=26, oracle="fails") for attrs in ({"to": 7}, {"to": 8}, {"to": 0}, {"to": 99}, {"to": -1}, {}, {"to": 10}, {"to": 2**40})]

@@ -125,6 +125,27 @@ def normalizations():
         Case("Dropout", [x, np.array(0.5, F32)], outputs=2),
         Case("Dropout", [x], {"ratio": 0.5}, opset=11, outputs=2),
         Case("Dropout", [x], opset=7, outputs=2, oracle="fails"),
+    ] + lp_normalizations(x)
+
+
+def lp_normalizations(x):
+    def by(p, axis):
+        def run(v):
+            wide = v.astype(F64)
+            norm = np.abs(wide).sum(axis, keepdims=True) if p == 1 else np.sqrt((wide * wide).sum(axis, keepdims=True))
+            return [np.where(norm == 0, 0, wide / np.where(norm == 0, 1, norm)).astype(v.dtype)]
+
+        return ref(run, "ORT has no kernel for the type")
+
+    op, zeros = "LpNormalization", a([[0, -0.0, 0], [3, -4, 0], [INF, 1, 2], [1, NAN, 2], [1e30, 1e30, 0]])
+    forms = [{"p": p, "axis": axis} for p in (1, 2) for axis in (-4, -1, 0, 1, 3)] + [{}]
+    return [Case(op, [x], form, opset=opset, **SUMS) for form in forms for opset in (7, 22)] + [
+        Case(op, [x.astype(F64)], {"p": p}, ulp=4) for p in (1, 2)] + [
+        Case(op, [x.astype(t)], {"p": p, "axis": 2}, opset=22, ulp=1, **by(p, 2)) for p in (1, 2) for t in (F16, BF16)] + [
+        Case(op, [zeros], {"p": 1}, opset=22, **SUMS), Case(op, [zeros[:4]], opset=22, **SUMS), Case(op, [zeros[4:]], opset=22, **by(2, 1)),
+        Case(op, [ramp((2, 0))], opset=22, **by(2, 1)), Case(op, [ramp((0, 3))], opset=22, **by(2, 1)),
+        Case(op, [x], {"p": 3}, oracle="fails"), Case(op, [x], {"axis": 4}, oracle="fails"), Case(op, [a(1.0)], oracle="fails"),
+        Case(op, [ints(1, 2)], oracle="fails"),
     ]
 
 

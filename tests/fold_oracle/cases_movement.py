@@ -176,7 +176,31 @@ def gathers():
         Case("GatherND", [x, np.array([[3, 0]], I64)], oracle="fails"),
         Case("GatherND", [x, np.zeros((1, 3), I64)], oracle="fails"),
     ]
-    return cases
+    return cases + choices(x)
+
+
+def choices(x):
+    """Compress and ReverseSequence."""
+    types = (I8, U8, I16, U16, I32, U32, I64, U64, F16, F64, np.bool_)
+    new = {"opset": 28, **ref(None, "ORT 1.31 knows no opset 28")}
+    some, t = np.array([True, False, True]), ramp((2, 3, 4))
+    cases = [Case("Compress", [t, np.array(c)], attrs, opset=opset) for opset in (9, 11) for c, attrs in [
+        ([False, True], {"axis": 0}), (some, {"axis": 1}), ([True, True, False, True], {"axis": 2}), ([False, True], {"axis": 2}), ([True] * 7, {"axis": 1}),
+        ([False] * 3, {"axis": 1}), ([True, False, True, True], {}), ([False] * 20 + [True] * 4, {})]]
+    cases += [Case("Compress", [t, some], {"axis": axis}) for axis in (-2, 1)] + [Case("Compress", [ramp((2, 0)), some[:2]], {"axis": axis}) for axis in (0, 1)]
+    cases += [Case("Compress", [t.astype(d), some], {"axis": 1}) for d in types] + [
+        Case("Compress", [t.astype(BF16), some], {"axis": 1}, **new | {"oracle": lambda v, c: [v[:, c]]})]
+    cases += [Case("Compress", [t, c], attrs, oracle="fails") for c, attrs in [
+        (some, {"axis": 3}), (some, {"axis": -4}), (some.reshape(1, 3), {"axis": 1}), (some.astype(I32), {"axis": 1})]] + [Case("Compress", [a(1.0), some], oracle="fails")]
+    rows = {"batch_axis": 0, "time_axis": 1}
+    cases += [Case("ReverseSequence", [ramp((4, 3)), ints(4, 0, 2)], opset=10), Case("ReverseSequence", [ramp((3, 4)), ints(1, 4, 3)], rows),
+              Case("ReverseSequence", [t, ints(2, 1, 0)]), Case("ReverseSequence", [t, ints(3, 2)], rows), Case("ReverseSequence", [ramp((2, 3, 0)), ints(2, 1, 0)]),
+              Case("ReverseSequence", [ramp((0, 2)), ints(0, 0)], **ref(lambda v, n: [v], "ORT refuses no times"))]
+    cases += [Case("ReverseSequence", [t.astype(d), ints(3, 2)], rows) for d in types] + [
+        Case("ReverseSequence", [ramp((3, 2), BF16), ints(3, 2)], **new | {"oracle": lambda v, n: [np.stack([v[::-1, 0], v[[1, 0, 2], 1]], 1)]})]
+    return cases + [Case("ReverseSequence", [t, n], attrs, oracle="fails") for n, attrs in [
+        (ints(3, 1, 1), {}), (ints(-1, 1, 1), {}), (ints(1, 1), {}), (ints(1, 1, 1), {"batch_axis": 1, "time_axis": 1}), (ints(1, 1), {"batch_axis": 0, "time_axis": 2}),
+        (ints(1, 1, 1), {"batch_axis": -2})]] + [Case("ReverseSequence", [ramp((3,)), ints(1)], oracle="fails")]
 
 
 def scatters():
@@ -206,7 +230,26 @@ def scatters():
             Case("ScatterND", [x, np.array([[1], [1]], I64), ramp((2, 4), start=2)], attrs),
             Case("ScatterND", [x.astype(I64), nd, ramp((2, 4), I64)], attrs),
         ]
-    return cases
+    return cases + caches()
+
+
+def caches():
+    op, circular = "TensorScatter", {"mode": "circular"}
+    cache, update, at = ramp((2, 3, 5, 2)), ramp((2, 3, 2, 2), start=100), ints(3, 1)
+    flat, one = ramp((3, 4)), ramp((3, 1), start=50)
+    cases = [([cache, update], {}), ([cache, update, at], {}), ([cache, update, at], {"axis": 2}), ([cache, update, ints(4, 8)], circular),
+             ([cache, ramp((2, 2, 5, 2)), ints(2, 7)], {"axis": 1, **circular}), ([cache, ramp((2, 3, 5, 1)), ints(0, 1)], {"axis": -1}),
+             ([flat, one, ints(3, 0, 1)], {"axis": 1}), ([flat, flat + a(50), ints(3, 0, 2)], {"axis": -1, **circular}),
+             ([cache, update[:, :, :0], ints(5, 0)], {}), ([cache[:0], update[:0], ints()], {})]
+    cases += [([v.astype(t) for v in (cache, update)] + [at], {}) for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, BF16, F64, np.bool_)]
+    narrow = [[v.astype(t) for v in (cache, update)] + [at] for t in (E4M3FN, I4)]
+    text = np.array([["a", "b", "c"], ["d", "e", "f"]], object)
+    wrong = [([cache, update, ints(4, 1)], {}), ([cache, update, ints(-1, 1)], {}), ([cache, update, ints(-1, 1)], circular), ([cache, update, ints(1)], {}),
+             ([cache, update, np.array([[1, 1]], I64)], {}), ([cache, update], {"axis": 0}), ([cache, update], {"axis": 4}), ([cache, update], {"axis": 1}),
+             ([update, cache], {}), ([cache, update], {"mode": "round"}), ([cache, update.astype(F64)], {}), ([cache, update[0]], {}), ([cache], {}), ([text, flat], {"axis": 1})]
+    return [Case(op, inputs, attrs, opset=24) for inputs, attrs in cases] + [
+        Case(op, inputs, opset=24, oracle="reference", why="ORT has no kernel of 8 bits and less") for inputs in narrow] + [
+        Case(op, inputs, attrs, opset=24, oracle="fails") for inputs, attrs in wrong]
 
 
 def generators():
@@ -261,4 +304,17 @@ def generators():
         Case("CumSum", [ramp((2, 0)), np.array(1, I64)]),
         Case("CumSum", [ramp((2, 3)), np.array(2, I64)], oracle="fails"),
     ]
-    return cases
+    return cases + products()
+
+
+def products():
+    last, new = np.array(1, I64), {"opset": 26}
+    forms = [{}, {"exclusive": 1}, {"reverse": 1}, {"exclusive": 1, "reverse": 1}]
+    cases = [Case("CumProd", [ramp((2, 3, 2), start=2), np.array(axis, I32)], attrs, **new) for attrs in forms for axis in (-3, -1, 0, 1, 2)]
+    cases += [Case("CumProd", [ramp((2, 3), t, start=1), last], attrs, **new) for t in (F64, I32, I64, U32, U64) for attrs in forms]
+    halves = ref(lambda v, axis: [np.cumprod(v.astype(F32), 1).astype(v.dtype)], "ORT has no kernel for half precision")
+    return cases + [Case("CumProd", [a([[1.1, 2.3, 3.7]], t), last], **new, **halves) for t in (F16, BF16)] + [
+        Case("CumProd", [np.array([[2**30, 3, 5], [-7, 2**31 - 1, 2]], I32), last], **new), Case("CumProd", [np.array([[2**62, 3, 5]], I64), last], **new),
+        Case("CumProd", [a([[0.0, INF, 1], [-2, NAN, 3], [-1, -0.0, 2]]), last], **new), Case("CumProd", [ramp((2, 0)), last], **new),
+        Case("CumProd", [ramp((0, 2)), last], **new), Case("CumProd", [ramp((2, 3)), np.array(2, I64)], oracle="fails", **new),
+        Case("CumProd", [ramp((2, 3)), ints(0, 1)], oracle="fails", **new), Case("CumProd", [a(1.0), last], oracle="fails", **new)]

@@ -86,4 +86,29 @@ def order():
         Case("TopK", [x.astype(F16), ints(2)], outputs=2),
         Case("TopK", [x, ints(9)], outputs=2, oracle="fails"),
     ]
-    return cases
+    return cases + unique()
+
+
+def unique():
+    x = a([[2, 1, 1, 3, 4, 3], [2, 0, 1, 3, 4, 3], [2, 1, 1, 3, 4, 3]])
+    t = a([[[1, 1], [0, 1], [2, 1], [0, 1]], [[1, 1], [0, 1], [2, 1], [0, 1]]])
+    forms = [{"sorted": s, **axis} for s in (0, 1) for axis in ({}, {"axis": 0}, {"axis": 1}, {"axis": -1})] + [{}]
+
+    def by(axis=None):
+        def run(v):
+            y, first, inverse, counts = np.unique(v, True, True, True, axis=axis)
+            return [y, first, inverse.reshape(-1), counts]
+
+        return ref(run, "ORT has no kernel for the type")
+
+    cases = [Case("Unique", [v], form, outputs=4) for v in (x, t) for form in forms] + [Case("Unique", [x], outputs=n) for n in (1, 2, 3)]
+    cases += [Case("Unique", [x.astype(d)], {"axis": 1}, outputs=4) for d in (F64, I64, I8)]
+    cases += [Case("Unique", [x.astype(d)], form, outputs=4, **by(form.get("axis"))) for d in (F16, U8, I16, U16, I32, U32, U64, np.bool_) for form in ({}, {"axis": 1})]
+    return cases + [
+        Case("Unique", [np.array([2**63, 1, 2**64 - 1, 1], U64)], outputs=4, **by()), Case("Unique", [np.array([-1, 5, -128, 127, -1], I8)], outputs=4),
+        Case("Unique", [a([INF, -INF, 0.0, -0.0, 1e-40, -1e-40, INF])], outputs=4), Case("Unique", [a([-0.0, 0.0])], outputs=4), Case("Unique", [a(3.0)], outputs=4),
+        Case("Unique", [ramp((0,))], outputs=4), Case("Unique", [ramp((2, 0))], outputs=4), Case("Unique", [ramp((2, 0))], {"axis": 1}, outputs=4),
+        Case("Unique", [ramp((2, 0))], {"axis": 0}, outputs=4, **ref(lambda v: [v[:1], ints(0), ints(0, 0), ints(2)], "ORT dies of it")),
+        Case("Unique", [a([NAN, 1])], outputs=4, oracle="fails"), Case("Unique", [x], {"axis": 2}, oracle="fails"), Case("Unique", [a(1.0)], {"axis": 0}, oracle="fails"),
+        Case("Unique", [x.astype(np.complex64)], oracle="fails"),
+    ]

@@ -353,13 +353,13 @@ rules:
           x: float[3]
           w: float[2, 2]
           y = Shape(ReduceSum<noop_with_empty_axes=2>(x))
-          d = Det(w)
+          d = com.microsoft.Inverse(w)
           return y, d
         expect: |
           x: float[3]
           w: float[2, 2]
           y = [3]
-          d = Det(w)
+          d = com.microsoft.Inverse(w)
           return y, d
       - {name: plain, given: "x: float[3]\\ny = Shape(x)", expect: "x: float[3]\\ny = [3]"}
 """)

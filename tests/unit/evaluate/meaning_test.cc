@@ -35,6 +35,9 @@ Result<Tensors> RunOn(Evaluator& evaluator, const Model& model, const Tensors& i
 
 TEST_CASE("Operators that are functions of others give what ONNX Runtime gives") {
   const std::string head = "g (float[2, 3, 4, 4] x) => (float y) ";
+  const std::string angles = head +
+                             "<float[4, 2] c = {1, 0.5, -0.5, 0.25, 0, 1, 0.75, -1}, "
+                             "int64[2, 4] p = {0, 1, 2, 3, 3, 3, 0, 1}> ";
   const std::pair<int, std::string> cases[] = {
       {21, head + "{ y = Celu<alpha = 0.5>(x) }"},
       {21, head + "{ y = Celu(x) }"},
@@ -46,6 +49,23 @@ TEST_CASE("Operators that are functions of others give what ONNX Runtime gives")
                   "{ y = RMSNormalization<axis = -2, epsilon = 0.01>(x, w) }"},
       {23, head + "{ y = Attention(x, x, x) }"},
       {23, head + "{ y = Attention<is_causal = 1, scale = 0.25, softcap = 2.0>(x, x, x) }"},
+      {23, head + "{ y = Attention(x, x, x, x) }"},
+      {23, head + "<float zero = {0}> { m = Greater(x, zero) y = Attention(x, x, x, m) }"},
+      {23, head + "<int64[1] axis = {1}> { k = ReduceMax(x, axis) y = Attention(x, k, k) }"},
+      {23,
+       "g (float[2, 3, 4, 4] x) => (float y) <int64[3] s = {2, 12, 4}> "
+       "{ z = Reshape(x, s) y = Attention<q_num_heads = 2, kv_num_heads = 2>(z, z, z) }"},
+      {23, head + "{ y, k, v = Attention<is_causal = 1>(x, x, x, , x, x) }"},
+      {23, head + "{ a, y, v = Attention(x, x, x, , x, x) }"},
+      {23, head + "{ a, k, v, y = Attention<softcap = 1.5>(x, x, x, , x, x) }"},
+      {23, head + "{ a, k, v, y = Attention<qk_matmul_output_mode = 3>(x, x, x, , x, x) }"},
+      {24, head + "<int64[2] n = {4, 2}> { y = Attention<is_causal = 1>(x, x, x, , , , n) }"},
+      {23, angles + "{ y = RotaryEmbedding(x, c, c, p) }"},
+      {23, angles + "{ y = RotaryEmbedding<interleaved = 1>(x, c, c, p) }"},
+      {23, head +
+               "<float[4, 1] c = {1, 0.5, -0.5, 0.25}, int64[2, 4] p = {0, 1, 2, 3, 3, 3, 0, 1}> "
+               "{ y = RotaryEmbedding<rotary_embedding_dim = 2>(x, c, c, p) }"},
+      {18, head + "<int64[2] s = {2, 9}> { y = CenterCropPad<axes = [1, -1]>(x, s) }"},
   };
   Result<std::unique_ptr<Evaluator>> ort = OnnxRuntime();
   REQUIRE_MESSAGE(ort.ok(), ort.status().message());
@@ -96,10 +116,15 @@ TEST_CASE("What a session spelled out serves inputs of another size") {
 }
 
 TEST_CASE("Operators that nobody spells out are told") {
-  const Model model = ModelOf("g (float[2, 2] x) => (float y) { y = Det(x) }", 21);
-  const Result<Tensors> got = RunOn(*BuiltinKernels(), model, {{"x", Floats({2, 2}, 0)}});
+  const Model model = ModelOf(
+      "g (float[1, 1, 2, 2] x, float[1, 5] r) => (float[1, 1, 1, 1] y) "
+      "{ y = MaxRoiPool<pooled_shape = [1, 1]>(x, r) }",
+      21);
+  const Result<Tensors> got =
+      RunOn(*BuiltinKernels(), model, {{"x", Floats({1, 1, 2, 2}, 0)}, {"r", Floats({1, 5}, 0)}});
   REQUIRE(!got.ok());
-  CHECK(got.status().message().find("Det `y`: there is no built-in kernel") != std::string::npos);
+  CHECK(got.status().message().find("MaxRoiPool `y`: there is no built-in kernel") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -190,7 +190,26 @@ TEST_CASE("Fold: strings are moved") {
   CHECK(!Call("Gather", {Tensor::Int64s({7, 8}), Tensor::Strings({1}, {"a"})}).ok());
   CHECK(!Call("Concat", {words, Tensor::Int64s({1})}, {{"axis", int64_t{0}}}).ok());
   CHECK(!Call("Add", {words, words}).ok());
+  const Tensor second = Tensor::Of<uint8_t>(DType::kBool, {2}, std::vector<uint8_t>{0, 1});
+  CHECK((*Call("Compress", {words, second}, {{"axis", int64_t{1}}}))[0].strings() ==
+        std::vector<std::string>{"b", "d"});
+  CHECK((*Call("ReverseSequence", {words, Tensor::Int64s({1, 2})}))[0].strings() ==
+        std::vector<std::string>{"a", "d", "c", "b"});
+  const Attributes along{{"axis", int64_t{1}}};
+  const Tensor update = Tensor::Strings({2, 1}, {"x", "y"});
+  const Outputs cache =
+      Call("TensorScatter", {words, update, Tensor::Int64s({1, 0})}, along, UINT64_MAX, 24);
+  CHECK((*cache)[0].strings() == std::vector<std::string>{"a", "x", "y", "d"});
   CHECK(!Call("Cast", {words}, {{"to", int64_t{1}}}).ok());
+}
+
+TEST_CASE("Fold: strings that are equal") {
+  const Tensor words = Tensor::Strings({4}, {"b", "a", "", "b"});
+  const Outputs unique = Call("Unique", {words}, {}, UINT64_MAX, 11, 4);
+  CHECK((*unique)[0].strings() == std::vector<std::string>{"", "a", "b"});
+  CHECK(*ToInt64s((*unique)[1]) == std::vector<int64_t>{2, 1, 0});
+  CHECK(*ToInt64s((*unique)[2]) == std::vector<int64_t>{2, 1, 0, 2});
+  CHECK(*ToInt64s((*unique)[3]) == std::vector<int64_t>{1, 1, 2});
 }
 
 }  // namespace
