@@ -55,4 +55,56 @@ Result<Tensor> AbsorbedActivation::Apply(const Tensor& x) const {
   return outputs[0];
 }
 
+Status AbsorbedActivation::PutBehind(Graph& graph, ValueId v, DType dtype) const {
+  const BodyId main = graph.main();
+  const std::string stem(graph.name(v));
+  const ValueId result = graph.AddValue(main, graph.FreshName(stem + "_" + op_));
+  graph.SetDeclared(result, graph.declared(v));
+  graph.ReplaceUses(v, result);
+  std::vector<ValueId> inputs = {v};
+  for (size_t i = 1; i < inputs_.size(); ++i) {
+    ValueId& input = inputs.emplace_back();
+    if (!inputs_[i].valid()) continue;
+    QR_ASSIGN_OR_RETURN(Tensor bound, fold::CastTensor(inputs_[i], dtype));
+    input = graph.AddConstant(main, graph.FreshName(stem + "_bound"), std::move(bound));
+  }
+  graph.AddNode(main, graph.InternOp("", op_), inputs, std::vector{result}, attributes_,
+                graph.FreshName(stem + "_" + op_));
+  return {};
+}
+
+std::vector<AbsorbedActivation> AbsorbedBefore(const NamedGraph& float_graph,
+                                               const Absorbable& absorbable,
+                                               const std::string& reference,
+                                               const std::string& op) {
+  constexpr size_t kMost = 4;
+  std::vector<AbsorbedActivation> absorbed;
+  const Graph& graph = float_graph.graph();
+  ValueId v = float_graph.Find(reference);
+  while (absorbed.size() < kMost && v.valid() && absorbable.contains(float_graph.Name(v))) {
+    std::optional<AbsorbedActivation> one = AbsorbedActivation::Make(float_graph, v);
+    if (!one) break;
+    absorbed.insert(absorbed.begin(), *std::move(one));
+    if (float_graph.OpOf(v) == op) break;  // the quantized model has it
+    const NodeId n = graph.producer(v);
+    v = graph.num_inputs(n) > 0 ? graph.input(n, 0) : ValueId();
+  }
+  return absorbed;
+}
+
+std::optional<AbsorbedActivation> KeptBehind(const NamedGraph& float_graph, const NamedGraph& form,
+                                             const Absorbable& absorbable,
+                                             const std::string& reference,
+                                             const QuantizedActivation& a) {
+  const NodeId theirs = float_graph.OnlyReader(float_graph.Find(reference));
+  if (!theirs.valid() || a.restored.size() != 1) return std::nullopt;
+  const ValueId made = float_graph.graph().output(theirs, 0);
+  if (!made.valid() || !absorbable.contains(float_graph.Name(made))) return std::nullopt;
+  const NodeId ours = form.OnlyReader(form.Find(a.restored.front()));
+  const Graph& graph = form.graph();
+  if (!ours.valid() || graph.op_name(graph.op(ours)).text() != float_graph.OpOf(made))
+    return std::nullopt;
+  return AbsorbedActivation::Make(float_graph, made);
+}
+
 }  // namespace qrewrite

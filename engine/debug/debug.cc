@@ -18,67 +18,15 @@
 #include "engine/debug/flow.h"
 #include "engine/debug/folded_weights.h"
 #include "engine/debug/measurement.h"
+#include "engine/debug/model_pair.h"
+#include "engine/debug/notes.h"
 #include "engine/debug/validate.h"
 #include "engine/driver/versions.h"
 
 namespace qrewrite {
 namespace {
 
-// The two models and what was found in them.
-struct Comparison {
-  const Model& original;
-  const Model& quantized;
-  Model form;  // the quantized model in QDQ form
-  bool form_differs;
-  NamedGraph float_graph, form_graph;
-  QuantizedValues values;
-  Absorbable absorbable;
-  Matching matching;
-  FoldedWeights folded;
-  size_t in_bodies;  // quantized values of bodies, which are left out
-};
-
-// What the float model has between `op`, which makes what is quantized, and the reference: activations that the quantizer
-// stands for, the first one first.
-std::vector<AbsorbedActivation> AbsorbedBefore(const Comparison& c, const std::string& reference,
-                                               const std::string& op) {
-  constexpr size_t kMost = 4;
-  std::vector<AbsorbedActivation> absorbed;
-  const Graph& graph = c.float_graph.graph();
-  ValueId v = c.float_graph.Find(reference);
-  while (absorbed.size() < kMost && v.valid() && c.absorbable.contains(c.float_graph.Name(v))) {
-    std::optional<AbsorbedActivation> one = AbsorbedActivation::Make(c.float_graph, v);
-    if (!one) break;
-    absorbed.insert(absorbed.begin(), *std::move(one));
-    if (c.float_graph.OpOf(v) == op) break;  // the quantized model has it
-    const NodeId n = graph.producer(v);
-    v = graph.num_inputs(n) > 0 ? graph.input(n, 0) : ValueId();
-  }
-  return absorbed;
-}
-
-// The node that reads `v`, if it is the only one.
-NodeId OnlyReader(const Graph& graph, ValueId v) {
-  if (!v.valid() || graph.num_uses(v) != 1) return {};
-  const User user = graph.user(*graph.uses(v).begin());
-  return user.is_output() ? NodeId() : user.node;
-}
-
-// What both models have right behind it, and a quantizer could stand for.
-std::optional<AbsorbedActivation> KeptBehind(const Comparison& c, const QuantizedActivation& a,
-                                             const std::string& reference) {
-  const NodeId theirs = OnlyReader(c.float_graph.graph(), c.float_graph.Find(reference));
-  if (!theirs.valid() || a.restored.size() != 1) return std::nullopt;
-  const ValueId made = c.float_graph.graph().output(theirs, 0);
-  if (!made.valid() || !c.absorbable.contains(c.float_graph.Name(made))) return std::nullopt;
-  const Graph& form = c.form_graph.graph();
-  const NodeId ours = OnlyReader(form, c.form_graph.Find(a.restored.front()));
-  if (!ours.valid() || form.op_name(form.op(ours)).text() != c.float_graph.OpOf(made))
-    return std::nullopt;
-  return AbsorbedActivation::Make(c.float_graph, made);
-}
-
-void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& measurement) {
+void PlanPlaces(const ModelPair& c, const DebugOptions& options, Measurement& measurement) {
   for (size_t i = 0; i < c.values.activations.size(); ++i) {
     const QuantizedActivation& a = c.values.activations[i];
     MeasuredActivation place{.activation = &a,
@@ -88,17 +36,18 @@ void PlanPlaces(const Comparison& c, const DebugOptions& options, Measurement& m
     if (options.compat_ort && place.factor.valid()) place.reference.clear();
     const std::string op = c.form_graph.OpOf(c.form_graph.Find(a.source));
     if (!options.compat_ort && !place.factor.valid() && c.absorbable.contains(place.reference)) {
-      place.absorbed = AbsorbedBefore(c, place.reference, op);
+      place.absorbed = AbsorbedBefore(c.float_graph, c.absorbable, place.reference, op);
       place.left_out = !op.empty() && op != c.absorbable.at(place.reference);
     }
     const bool as_it_is = options.compat_ort || a.is_float || place.factor.valid();
-    if (!as_it_is && !place.reference.empty()) place.behind = KeptBehind(c, a, place.reference);
+    if (!as_it_is && !place.reference.empty())
+      place.behind = KeptBehind(c.float_graph, c.form_graph, c.absorbable, place.reference, a);
     measurement.places.push_back(std::move(place));
   }
 }
 
 // Outputs by name; by place where both models have as many.
-void PlanOutputs(const Comparison& c, Measurement& measurement) {
+void PlanOutputs(const ModelPair& c, Measurement& measurement) {
   const std::vector<ModelValue> theirs = c.original.Outputs();
   const std::vector<ModelValue> ours = c.quantized.Outputs();
   for (size_t i = 0; i < theirs.size(); ++i) {
@@ -115,19 +64,8 @@ void PlanOutputs(const Comparison& c, Measurement& measurement) {
   }
 }
 
-// Activations without a counterpart, which those that are floats have.
-size_t CountLost(const Matching& matching) {
-  return static_cast<size_t>(std::ranges::count_if(
-      matching.activations, [](const Counterpart& c) { return c.name.empty(); }));
-}
-
-size_t CountQuantized(const QuantizedValues& values) {
-  return static_cast<size_t>(std::ranges::count_if(
-      values.activations, [](const QuantizedActivation& a) { return !a.is_float; }));
-}
-
 // Weights whose counterpart has their size, as it is or transposed.
-size_t CountWeights(const Comparison& c) {
+size_t CountWeights(const ModelPair& c) {
   size_t count = 0;
   for (size_t i = 0; i < c.values.weights.size(); ++i) {
     const ValueId v = c.float_graph.Find(c.matching.weights[i].name);
@@ -140,7 +78,7 @@ size_t CountWeights(const Comparison& c) {
 }
 
 // Models of one origin have counterparts for half of what is quantized.
-Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugReport& report) {
+Status CheckMatched(const ModelPair& c, const Measurement& measurement, DebugReport& report) {
   report.quantized_values = CountQuantized(c.values) + c.values.weights.size();
   report.matched = CountQuantized(c.values) - CountLost(c.matching) + CountWeights(c);
   if (report.quantized_values == 0) {
@@ -158,7 +96,7 @@ Status CheckMatched(const Comparison& c, const Measurement& measurement, DebugRe
 }
 
 // What is compared with what the float model computes: its inputs are not.
-std::vector<const SqnrSum*> Sums(const Comparison& c, const Measurement& measurement) {
+std::vector<const SqnrSum*> Sums(const ModelPair& c, const Measurement& measurement) {
   std::vector<const SqnrSum*> sums;
   const auto add = [&](const std::string& reference, const SqnrSum& sum) {
     const ValueId v = c.float_graph.Find(reference);
@@ -170,7 +108,7 @@ std::vector<const SqnrSum*> Sums(const Comparison& c, const Measurement& measure
 }
 
 // NaN and infinity everywhere say nothing of the quantized model.
-Status CheckFinite(const Comparison& c, const Measurement& measurement) {
+Status CheckFinite(const ModelPair& c, const Measurement& measurement) {
   size_t compared = 0;
   for (const auto* sum : Sums(c, measurement)) {
     if (sum->has_reference()) return {};
@@ -192,7 +130,7 @@ int64_t ChannelAxis(const QuantizedWeight& w) {
   return w.columns ? -1 : 0;
 }
 
-Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& constants,
+Result<DebugWeight> MeasureWeight(const ModelPair& c, size_t i, const Tensors& constants,
                                   bool compat_ort) {
   const QuantizedWeight& w = c.values.weights[i];
   const Counterpart& counterpart = c.matching.weights[i];
@@ -228,7 +166,7 @@ Result<DebugWeight> MeasureWeight(const Comparison& c, size_t i, const Tensors& 
 
 // One line a float weight: the worst of those that are made of it. An operator may make real with a scale of its own what
 // others read as well (ONNX Runtime's QOperator models share a bias so).
-Status AddWeights(const Comparison& c, const Tensors& constants, DebugReport& report,
+Status AddWeights(const ModelPair& c, const Tensors& constants, DebugReport& report,
                   std::vector<std::string>& names, std::vector<Sqnr>& sqnrs) {
   std::map<std::string, size_t> listed;
   for (size_t i = 0; i < c.values.weights.size(); ++i) {
@@ -260,7 +198,7 @@ std::vector<std::string> NodesOf(const NamedGraph& graph, ValueId v, const std::
 }
 
 // Which operators of the two models make what is compared.
-void SetNodes(const Comparison& c, ValueId reference, ValueId source, const Operands& operands,
+void SetNodes(const ModelPair& c, ValueId reference, ValueId source, const Operands& operands,
               DebugActivation& row) {
   const Graph& graph = c.form_graph.graph();
   const bool known = operands.node.valid();
@@ -275,13 +213,7 @@ void SetNodes(const Comparison& c, ValueId reference, ValueId source, const Oper
   if (reference.valid()) row.nodes = NodesOf(c.float_graph, reference, row.op);
 }
 
-int NumBounds(const std::vector<AbsorbedActivation>& absorbed) {
-  int bounds = 0;
-  for (const AbsorbedActivation& one : absorbed) bounds += one.num_bounds();
-  return bounds;
-}
-
-DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation& place,
+DebugActivation Describe(const ModelPair& c, size_t i, const MeasuredActivation& place,
                          const Operands& operands, bool compat_ort) {
   const QuantizedActivation& a = *place.activation;
   const ValueId source = c.form_graph.Find(a.source);
@@ -292,7 +224,6 @@ DebugActivation Describe(const Comparison& c, size_t i, const MeasuredActivation
                       .matched_by = c.matching.activations[i].method,
                       .absorbed = place.absorbed.empty() ? "" : place.absorbed.back().op(),
                       .left_out = place.left_out,
-                      .absorbed_operands = NumBounds(place.absorbed),
                       .local = place.local.Get(compat_ort),
                       .cumulative = place.cumulative.Get(compat_ort),
                       .isolated = place.isolated.Get(false)};
@@ -322,7 +253,7 @@ void AddOperands(const std::vector<Operands>& operands,
   }
 }
 
-void AddActivations(const Comparison& c, const Measurement& measurement,
+void AddActivations(const ModelPair& c, const Measurement& measurement,
                     const std::vector<Operands>& operands,
                     const std::vector<std::string>& weight_names,
                     const std::vector<Sqnr>& weight_sqnrs, DebugReport& report) {
@@ -334,7 +265,7 @@ void AddActivations(const Comparison& c, const Measurement& measurement,
 }
 
 // What is compared as floats (float_pairs.h).
-void AddFloats(const Comparison& c, std::span<const Pair> all,
+void AddFloats(const ModelPair& c, std::span<const Pair> all,
                const std::vector<std::string>& weight_names, const std::vector<Sqnr>& weight_sqnrs,
                DebugReport& report) {
   std::vector<Pair> pairs;
@@ -371,74 +302,6 @@ void KeepWorst(std::vector<DebugActivation>& rows) {
   rows = std::move(kept);
 }
 
-// Why an output has no number.
-std::string Uncompared(const Pair& output) {
-  const auto because = [&](std::string_view why) {
-    return fmt::format("output `{}` is not compared: {}", output.float_name, why);
-  };
-  if (output.quantized_name.empty()) return because("the quantized model has none of that name");
-  return because(output.misfit ? "it has another size in the quantized model"
-                               : "it is no tensor of numbers");
-}
-
-void AddNotes(const Comparison& c, const Measurement& measurement, DebugReport& report) {
-  report.notes.insert(report.notes.end(), measurement.notes.begin(), measurement.notes.end());
-  for (const MeasuredActivation& place : measurement.places) {
-    if (!place.misfit) continue;
-    report.notes.push_back(fmt::format("`{}` of the float model has another size than `{}`",
-                                       place.reference, place.activation->q));
-  }
-  for (const auto& [restored, q] : c.values.misread) {
-    report.notes.push_back(
-        fmt::format("`{}` makes `{}` real with another scale or zero point than it was quantized "
-                    "with: no quantizer and no operator is blamed for what that changes",
-                    restored, q));
-  }
-  for (size_t i = 0; i < c.original.Outputs().size(); ++i) {
-    const Pair& output = measurement.pairs[i];
-    if (output.cumulative.empty()) report.notes.push_back(Uncompared(output));
-  }
-  if (const size_t lost = CountLost(c.matching); lost > 0) {
-    report.notes.push_back(fmt::format("{} of {} quantized activations have no counterpart", lost,
-                                       CountQuantized(c.values)));
-  }
-  if (c.in_bodies > 0) {
-    report.notes.push_back(
-        fmt::format("quantized values inside Loop, Scan and branches that some samples take are "
-                    "left out, only what comes out of them is compared: {}",
-                    c.in_bodies));
-  }
-}
-
-// One note for each model on which the evaluators disagree: what they disagree on first.
-void AddSecondOpinion(const Comparison& c, const Measurement& measurement, const Tensors& sample,
-                      Evaluator& evaluator, Evaluator& second, DebugReport& report) {
-  const NamedGraph quantized(c.quantized);
-  std::vector<std::string> references, integers;
-  for (const MeasuredActivation& place : measurement.places) {
-    if (c.float_graph.Has(place.reference)) references.push_back(place.reference);
-    if (quantized.Has(place.activation->q)) integers.push_back(place.activation->q);
-  }
-  const auto ask = [&](const char* name, const Model& model,
-                       const std::vector<std::string>& observe) {
-    const Result<Tensors> inputs = measurement.InputsOf(model, sample);
-    if (!inputs.ok()) return;
-    const Result<std::vector<Disagreement>> found =
-        FindDisagreements(model, *inputs, evaluator, second, observe);
-    if (!found.ok()) {
-      report.notes.push_back(
-          fmt::format("no second opinion about the {} model: {}", name, Message(found.status())));
-    } else if (!found->empty()) {
-      report.notes.push_back(fmt::format(
-          "{} and {} disagree on the {} model: first on `{}` ({:.1f} dB), on {} values in all",
-          evaluator.Name(), second.Name(), name, found->front().value, found->front().sqnr_db,
-          found->size()));
-    }
-  };
-  ask("float", c.original, references);
-  ask("quantized", c.quantized, integers);
-}
-
 // Values of bodies exist many times in a run, or not at all, and cannot be observed: they go. Stored
 // integers of the main graph stay, whoever reads them. Returns how many went.
 size_t LeaveOutBodies(const NamedGraph& main, QuantizedValues& values) {
@@ -447,8 +310,8 @@ size_t LeaveOutBodies(const NamedGraph& main, QuantizedValues& values) {
                        [&](const auto& w) { return !main.Has(w.restored) && !main.Has(w.q); });
 }
 
-Result<Comparison> Compare(const Model& original, const Model& quantized,
-                           const DebugOptions& options) {
+Result<ModelPair> Compare(const Model& original, const Model& quantized,
+                          const DebugOptions& options) {
   bool differs = false;
   QR_ASSIGN_OR_RETURN(Model form, ToQdqForm(quantized, &differs));
   QR_ASSIGN_OR_RETURN(QuantizedValues values, FindQuantizedValues(form));
@@ -466,17 +329,17 @@ Result<Comparison> Compare(const Model& original, const Model& quantized,
     QR_ASSIGN_OR_RETURN(
         folded, FindFoldedWeights(original, float_graph, form_graph, values, absorbable, matching));
   }
-  return Comparison{original,
-                    quantized,
-                    std::move(form),
-                    differs,
-                    float_graph,
-                    form_graph,
-                    std::move(values),
-                    std::move(absorbable),
-                    std::move(matching),
-                    std::move(folded),
-                    in_bodies};
+  return ModelPair{original,
+                   quantized,
+                   std::move(form),
+                   differs,
+                   float_graph,
+                   form_graph,
+                   std::move(values),
+                   std::move(absorbable),
+                   std::move(matching),
+                   std::move(folded),
+                   in_bodies};
 }
 
 }  // namespace
@@ -490,7 +353,7 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
   std::vector<std::string> form_rules;
   QR_ASSIGN_OR_RETURN(const Model standard, WithStandardQuantizers(quantized_model, form_rules));
   QR_ASSIGN_OR_RETURN(const FlatModels flat, Flatten(float_model, standard, evaluator, samples));
-  QR_ASSIGN_OR_RETURN(const Comparison c, Compare(flat.original, flat.quantized, options));
+  QR_ASSIGN_OR_RETURN(const ModelPair c, Compare(flat.original, flat.quantized, options));
   DebugReport report{.evaluator = evaluator.Name(),
                      .samples = samples.origin,
                      .num_samples = samples.count,
@@ -541,9 +404,11 @@ Result<DebugReport> Debug(const Model& float_model, const Model& quantized_model
     AddSecondOpinion(c, measurement, sample, evaluator, *options.second_opinion, report);
   }
   report.suggestions = Suggest(report, options.suggest);
+  AddUnnamed(c, report);
   if (options.validate && !report.suggestions.empty()) {
-    QR_RETURN_IF_ERROR(Validate({c.original, c.quantized, c.form, c.values, c.matching, c.folded},
-                                evaluator, samples, report));
+    QR_RETURN_IF_ERROR(
+        Validate({c.original, c.quantized, c.form, c.values, c.matching, c.folded, c.absorbable},
+                 evaluator, samples, report));
   }
   return report;
 }

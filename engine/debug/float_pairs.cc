@@ -4,26 +4,14 @@
 #include <unordered_map>
 
 namespace qrewrite {
-namespace {
-
-// The node that reads it, if it is the only one.
-NodeId OnlyReader(const NamedGraph& named, ValueId v) {
-  const Graph& graph = named.graph();
-  if (!v.valid() || graph.num_uses(v) != 1) return {};
-  const User user = graph.user(*graph.uses(v).begin());
-  return user.is_output() ? NodeId() : user.node;
-}
-
-}  // namespace
-
 std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& float_graph,
                                                           const NamedGraph& form,
                                                           const QuantizedValues& values,
                                                           const Matching& matching) {
   std::unordered_map<uint32_t, std::string> made;
   for (size_t i = 0; i < values.weights.size(); ++i) {
-    const NodeId ours = OnlyReader(form, form.Find(values.weights[i].restored));
-    const NodeId theirs = OnlyReader(float_graph, float_graph.Find(matching.weights[i].name));
+    const NodeId ours = form.OnlyReader(form.Find(values.weights[i].restored));
+    const NodeId theirs = float_graph.OnlyReader(float_graph.Find(matching.weights[i].name));
     if (!ours.valid() || !theirs.valid()) continue;
     const ValueId output = float_graph.graph().output(theirs, 0);
     if (output.valid()) made.emplace(ours.index, float_graph.Name(output));

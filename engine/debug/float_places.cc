@@ -20,11 +20,9 @@ std::pair<NodeId, ValueId> ProductOf(const NamedGraph& form, const QuantizedWeig
   const Graph& graph = form.graph();
   if (w.integers.rank() < 2) return {};
   for (const std::string& name : {w.turned, w.restored}) {
-    const ValueId v = form.Find(name);
-    if (!v.valid() || graph.num_uses(v) != 1) continue;
-    const User user = graph.user(*graph.uses(v).begin());
-    if (user.is_output() || graph.body_of(user.node) != graph.main()) continue;
-    if (graph.num_outputs(user.node) > 0) return {user.node, graph.output(user.node, 0)};
+    const NodeId n = form.OnlyReader(form.Find(name));
+    if (n.valid() && graph.body_of(n) == graph.main() && graph.num_outputs(n) > 0)
+      return {n, graph.output(n, 0)};
   }
   return {};
 }

@@ -52,4 +52,10 @@ std::string NamedGraph::OpOf(ValueId v) const {
   return graph_->op_name(graph_->op(graph_->producer(v))).text();
 }
 
+NodeId NamedGraph::OnlyReader(ValueId v) const {
+  if (!v.valid() || graph_->num_uses(v) != 1) return {};
+  const User user = graph_->user(*graph_->uses(v).begin());
+  return user.is_output() ? NodeId() : user.node;
+}
+
 }  // namespace qrewrite

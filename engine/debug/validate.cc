@@ -1,9 +1,11 @@
 #include "engine/debug/validate.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "engine/api/model_impl.h"
+#include "engine/debug/absorbed.h"
 #include "engine/debug/measurement.h"
 #include "engine/fold/cast.h"
 #include "qrewrite/rewrite.h"
@@ -66,13 +68,35 @@ Status RestoreWeights(const Stripping& s, const std::set<std::string>& nodes, Gr
   return {};
 }
 
-Result<Model> Stripped(const Stripping& s, const std::vector<std::string>& nodes, bool clip) {
+// What quantizers stood for that are gone, as the float model has it: their own bounds may be what is wrong.
+Status RestoreAbsorbed(const Stripping& s, const std::set<std::string>& values, Graph& graph,
+                       const NamedGraph& named) {
+  const NamedGraph original(s.original), form(s.form);
+  for (size_t i = 0; i < s.values.activations.size(); ++i) {
+    const QuantizedActivation& a = s.values.activations[i];
+    const std::string& reference = s.matching.activations[i].name;
+    const ValueId v = values.contains(reference) ? named.Find(a.source) : ValueId();
+    const std::string op = form.OpOf(form.Find(a.source));
+    const auto last = s.absorbable.find(reference);
+    if (!v.valid() || last == s.absorbable.end() || last->second == op) continue;
+    const std::vector<AbsorbedActivation> absorbed =
+        AbsorbedBefore(original, s.absorbable, reference, op);
+    const DType floats = a.scheme.scale.valid() ? a.scheme.scale.dtype() : DType::kFloat;
+    for (const AbsorbedActivation& one : absorbed | std::views::reverse)
+      QR_RETURN_IF_ERROR(one.PutBehind(graph, v, floats));
+  }
+  return {};
+}
+
+// `values`: those of the float model of which the suggestions speak.
+Result<Model> Stripped(const Stripping& s, const std::vector<std::string>& nodes,
+                       const std::set<std::string>& values) {
   QR_ASSIGN_OR_RETURN(Model model, s.form.Clone());
   QR_RETURN_IF_ERROR(RestoreWeights(s, {nodes.begin(), nodes.end()}, model.impl().file->graph()));
   QR_ASSIGN_OR_RETURN(const Rules rules, Rules::Load("strip_qdq", {.tests = false}));
-  const RewriteOptions options{
-      .set = {{"nodes", NodePattern(nodes)}, {"saturation", clip ? "clip" : "relu"}}};
+  const RewriteOptions options{.set = {{"nodes", NodePattern(nodes)}, {"saturation", "relu"}}};
   QR_RETURN_IF_ERROR(Rewrite(model, rules, options).status());
+  QR_RETURN_IF_ERROR(RestoreAbsorbed(s, values, model.impl().file->graph(), NamedGraph(model)));
   return model;
 }
 
@@ -86,9 +110,10 @@ std::optional<double> Worst(const std::vector<DebugOutput>& outputs) {
   return worst;
 }
 
-Result<DebugGain> Gained(const Stripping& s, const std::vector<std::string>& nodes, bool clip,
-                         Evaluator& evaluator, const Samples& samples, const DebugReport& report) {
-  QR_ASSIGN_OR_RETURN(const Model model, Stripped(s, nodes, clip));
+Result<DebugGain> Gained(const Stripping& s, const std::vector<std::string>& nodes,
+                         const std::set<std::string>& values, Evaluator& evaluator,
+                         const Samples& samples, const DebugReport& report) {
+  QR_ASSIGN_OR_RETURN(const Model model, Stripped(s, nodes, values));
   Measurement measurement({s.original, model, model, false}, evaluator);
   const std::vector<ModelValue> outputs = model.Outputs();
   for (size_t i = 0; i < report.outputs.size(); ++i) {  // by name, else by place
@@ -121,22 +146,16 @@ std::string NodePattern(const std::vector<std::string>& names) {
 
 Status Validate(const Stripping& stripping, Evaluator& evaluator, const Samples& samples,
                 DebugReport& report) {
-  // Without bounds it is a Relu, which the rules restore by themselves.
-  const auto absorbs_clip = [&](const std::string& name) {
-    return std::any_of(
-        report.activations.begin(), report.activations.end(),
-        [&](const DebugActivation& a) { return a.name == name && a.absorbed_operands > 0; });
-  };
   std::vector<std::string> all;
-  bool clip = false;
+  std::set<std::string> values;
   for (DebugSuggestion& s : report.suggestions) {
-    const bool clipped = absorbs_clip(s.name);
     QR_ASSIGN_OR_RETURN(s.gained,
-                        Gained(stripping, s.quantized_nodes, clipped, evaluator, samples, report));
+                        Gained(stripping, s.quantized_nodes, {s.name}, evaluator, samples, report));
     all.insert(all.end(), s.quantized_nodes.begin(), s.quantized_nodes.end());
-    clip |= clipped;
+    values.insert(s.name);
   }
-  QR_ASSIGN_OR_RETURN(report.all_gained, Gained(stripping, all, clip, evaluator, samples, report));
+  QR_ASSIGN_OR_RETURN(report.all_gained,
+                      Gained(stripping, all, values, evaluator, samples, report));
   return {};
 }
 

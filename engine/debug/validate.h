@@ -16,6 +16,7 @@ struct Stripping {
   const QuantizedValues& values;
   const Matching& matching;
   const FoldedWeights& folded;
+  const Absorbable& absorbable;  // of the float model
 };
 
 // Sets `gained` of each suggestion of `report`, and `all_gained`.

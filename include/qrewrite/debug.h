@@ -63,7 +63,6 @@ struct DebugActivation {
   // quantized model left it out.
   std::string absorbed;
   bool left_out = false;
-  int absorbed_operands = 0;  // bounds of its own
   Sqnr local, cumulative, isolated;
   // The same of what a Relu or Clip leaves of it that both models have right behind, where nothing else reads it: what that
   // cuts off, the quantizer may. It decides about `kind`.

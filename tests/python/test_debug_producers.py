@@ -296,7 +296,7 @@ def test_products_of_two_values_quantized_at_run_time(folder):
     assert [n.op_type for n in onnx.load("quant.onnx").graph.node].count("MatMulInteger") == 5
     without_names("quant.onnx")
     report = debug("--isolate")
-    assert not report["unmatched"] and set(rows(report)) == {"x", "q", "t", "p", "o"}
+    assert not report["unmatched"] and set(rows(report)) == {"x", "q", "t", "p", "o", "y"}
     assert rows(report)["p"]["op_type"] == "MatMul" and rows(report)["p"]["op_sqnr_db"] > 35
 
 
@@ -408,7 +408,7 @@ def test_integers_that_are_joined_and_padded(folder):
     np.savez("inputs.npz", x=images())
     report = debug()
     found = {row["quantized_name"]: row for row in report["activations"]}
-    assert {name: row["tensor_name"] for name, row in found.items()} == {"aq": "t", "bq": "s", "jq": "j", "pq": "p"}
+    assert {name: row["tensor_name"] for name, row in found.items()} == {"aq": "t", "bq": "s", "jq": "j", "pq": "p", "y": "y"}
     assert found["jq"]["cumulative_sqnr_db"] > 40 and found["pq"]["cumulative_sqnr_db"] > 40
     assert rows(report, "weights")["w"]["weight_sqnr_db"] > 40 and report["run"]["matched"] == report["run"]["quantized_values"]
 

@@ -111,10 +111,13 @@ def test_counterparts_without_names(folder, make, prepared, how):
     assert found["run"]["matched"] == found["run"]["quantized_values"] == named["run"]["quantized_values"] and not found["unmatched"]
     # Of several quantizers of one value the worst has the line: the float values are the same, and so are their numbers.
     truth = {row["tensor_name"]: row for row in named["activations"]}
-    assert {row["tensor_name"] for row in found["activations"]} == set(truth)
+    # What is made with a weight that several products share is found by its name alone, where no quantizer is behind it.
+    floats = {name for name, row in truth.items() if row["local_sqnr_db"] is None and row["weights"]}
+    assert set(truth) - floats <= {row["tensor_name"] for row in found["activations"]} <= set(truth)
     for row in found["activations"]:
         other = truth[row["tensor_name"]]
-        assert row["status"] == other["status"] and near(row["cumulative_sqnr_db"], other["cumulative_sqnr_db"], 0.01) and near(row["local_sqnr_db"], other["local_sqnr_db"], 0.01)
+        assert row["status"] == other["status"] and near(row["cumulative_sqnr_db"], other["cumulative_sqnr_db"], 0.01)
+        assert row["tensor_name"] in floats or near(row["local_sqnr_db"], other["local_sqnr_db"], 0.01)
     for kind in ("weights", "activations"):
         key = kind[:-1] if kind == "weights" else "tensor"
         by_new = {new.get(row["quantized_name"]): row[f"{key}_name"] for row in named[kind]}
