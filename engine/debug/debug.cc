@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <span>
 
@@ -204,9 +203,9 @@ void SetNodes(const ModelPair& c, ValueId reference, ValueId source, const Opera
   const bool known = operands.node.valid();
   row.op = known ? graph.op_name(graph.op(operands.node)).text() : c.form_graph.OpOf(source);
   row.quantized_node = known ? c.form_graph.NodeName(operands.node) : c.form_graph.NodeName(source);
-  for (const NodeId n : operands.nodes | std::views::reverse) {
-    if (graph.num_outputs(n) > 0)
-      row.quantized_nodes.push_back(c.form_graph.NodeName(graph.output(n, 0)));
+  for (auto n = operands.nodes.rbegin(); n != operands.nodes.rend(); ++n) {
+    if (graph.num_outputs(*n) > 0)
+      row.quantized_nodes.push_back(c.form_graph.NodeName(graph.output(*n, 0)));
   }
   if (row.quantized_nodes.empty()) row.quantized_nodes = {row.quantized_node};
   row.node = c.float_graph.NodeName(reference);

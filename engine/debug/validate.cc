@@ -1,7 +1,6 @@
 #include "engine/debug/validate.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 #include "engine/api/model_impl.h"
@@ -82,8 +81,8 @@ Status RestoreAbsorbed(const Stripping& s, const std::set<std::string>& values, 
     const std::vector<AbsorbedActivation> absorbed =
         AbsorbedBefore(original, s.absorbable, reference, op);
     const DType floats = a.scheme.scale.valid() ? a.scheme.scale.dtype() : DType::kFloat;
-    for (const AbsorbedActivation& one : absorbed | std::views::reverse)
-      QR_RETURN_IF_ERROR(one.PutBehind(graph, v, floats));
+    for (auto one = absorbed.rbegin(); one != absorbed.rend(); ++one)
+      QR_RETURN_IF_ERROR(one->PutBehind(graph, v, floats));
   }
   return {};
 }
