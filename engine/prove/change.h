@@ -219,6 +219,10 @@ class Change {
   std::set<int64_t> Ranks() const;
   // Two lists of one node at once: gaps of a window and its steps. nullopt: `step` is beyond them.
   std::optional<bool> TwoLists(size_t& step);
+  // A list that is a constant without its first element, or its last.
+  std::optional<bool> ShorterList(size_t& step);
+  // Numbers of both ends of an axis, of which one takes away what the other adds: pads.
+  std::optional<bool> OppositeEnds(size_t& step);
   bool AttributeOf();
   bool Operator();
   bool OperatorAt(NodeId n, const OpName& to);

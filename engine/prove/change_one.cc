@@ -462,6 +462,8 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = TwiceTheSame(step)) return made;
   if (const std::optional<bool> made = TwoLists(step)) return made;
   if (const std::optional<bool> made = TwoTypes(step)) return made;
+  if (const std::optional<bool> made = ShorterList(step)) return made;
+  if (const std::optional<bool> made = OppositeEnds(step)) return made;
   // Last of all: few rules look at the axes of weights.
   constexpr size_t kDeepened = 16;  // with other numbers each time
   const size_t rank = RankOfWeights();
