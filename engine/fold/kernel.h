@@ -71,8 +71,8 @@ class KernelRegistry {
  public:
   // The kernels of this library. Built once; hosts copy it to add their own.
   static const KernelRegistry& Builtin();
-  // These, and those of operators that are run in whole models only: transposed convolutions, recurrent
-  // operators, the integer operators of quantized models, operators as they were before opset 7. Rules and fold
+  // These, and those of operators that are run in whole models only: transposed convolutions, recurrent operators, detectors,
+  // samplers and signals, the integer operators of quantized models, operators as they were before opset 7. Rules and fold
   // phases leave their nodes as they are.
   static const KernelRegistry& Evaluation();
 
