@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 namespace qrewrite {
+
 std::unordered_map<uint32_t, std::string> MadeWithWeights(const NamedGraph& float_graph,
                                                           const NamedGraph& form,
                                                           const QuantizedValues& values,

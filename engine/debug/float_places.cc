@@ -1,7 +1,7 @@
 #include "engine/debug/float_places.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -55,18 +55,36 @@ class Finder {
   const NamedGraph& form_;
   std::vector<std::pair<NodeId, ValueId>> products_;  // by weight
   std::set<std::string> sources_;
-  std::vector<std::vector<size_t>>
-      rows_of_;  // by weight: of each quantizer behind it, how many products it is behind
+  // By weight: of each quantizer behind it, how many products it is behind.
+  std::vector<std::vector<size_t>> rows_of_;
 };
 
-// Of what is made by a node: its place in the order of the graph.
-std::unordered_map<uint32_t, size_t> Positions(const Graph& graph) {
-  std::unordered_map<uint32_t, size_t> positions;
-  const auto order = TopologicalOrder(graph, graph.main());
-  if (!order.ok()) return positions;
-  for (size_t i = 0; i < order->size(); ++i) positions[(*order)[i].index] = i;
-  return positions;
-}
+// What is looked at, and what it stands for.
+struct Place {
+  QuantizedActivation activation;
+  Counterpart counterpart;
+};
+
+// Where values are made, in the order of the graph; 0: by no node of it.
+class Positions {
+ public:
+  explicit Positions(const NamedGraph& named) : named_(named) {
+    const auto order = TopologicalOrder(named.graph(), named.graph().main());
+    if (!order.ok()) return;
+    for (size_t i = 0; i < order->size(); ++i) positions_[(*order)[i].index] = i;
+  }
+
+  size_t operator()(const Place& place) const {
+    const ValueId v = named_.Find(place.activation.quantizer);
+    const NodeId n = v.valid() ? named_.graph().producer(v) : NodeId();
+    const auto at = n.valid() ? positions_.find(n.index) : positions_.end();
+    return at == positions_.end() ? 0 : at->second;
+  }
+
+ private:
+  const NamedGraph& named_;
+  std::unordered_map<uint32_t, size_t> positions_;  // by node
+};
 
 }  // namespace
 
@@ -74,15 +92,13 @@ void AddFloatPlaces(const NamedGraph& float_graph, const NamedGraph& form, Quant
                     Matching& matching) {
   const Finder finder(form, values);
   const auto made = MadeWithWeights(float_graph, form, values, matching);
-  const std::unordered_map<uint32_t, size_t> positions = Positions(form.graph());
-  const auto position = [&](const std::string& name) {
-    const ValueId v = form.Find(name);
-    const NodeId n = v.valid() ? form.graph().producer(v) : NodeId();
-    const auto at = n.valid() ? positions.find(n.index) : positions.end();
-    return at == positions.end() ? size_t{0} : at->second;
-  };
   std::set<std::string> known;
-  for (const Counterpart& c : matching.activations) known.insert(c.name);
+  std::vector<Place> places;
+  for (size_t i = 0; i < values.activations.size(); ++i) {
+    known.insert(matching.activations[i].name);
+    places.push_back({std::move(values.activations[i]), std::move(matching.activations[i])});
+  }
+  const size_t quantized = places.size();
   for (size_t i = 0; i < values.weights.size(); ++i) {
     const ValueId v = finder.Unmeasured(i);
     if (!v.valid() || !values.weights[i].scheme.scale.valid()) continue;
@@ -94,19 +110,30 @@ void AddFloatPlaces(const NamedGraph& float_graph, const NamedGraph& form, Quant
     const Result<Tensor> scale =
         fold::CastTensor(Tensor::FloatScalar(1), values.weights[i].scheme.scale.dtype());
     if (!scale.ok()) continue;
-    // Producers stand first.
-    const auto behind = std::ranges::find_if(
-        values.activations, [&](const auto& a) { return position(a.quantizer) > position(name); });
-    const auto at = std::distance(values.activations.begin(), behind);
-    values.activations.insert(behind, {.source = name,
-                                       .q = name,
-                                       .quantizer = name,
-                                       .scheme = {.scale = *scale},
-                                       .restored = {name},
-                                       .is_float = true});
-    matching.activations.insert(matching.activations.begin() + at,
-                                {.name = reference, .method = same ? "name" : "structure"});
+    places.push_back({{.source = name,
+                       .q = name,
+                       .quantizer = name,
+                       .scheme = {.scale = *scale},
+                       .restored = {name},
+                       .is_float = true},
+                      {.name = reference, .method = same ? "name" : "structure"}});
   }
+  // Producers stand first; of what is quantized the order stays.
+  const auto middle = places.begin() + static_cast<ptrdiff_t>(quantized);
+  const Positions position(form);
+  std::ranges::sort(middle, places.end(), {}, position);
+  values.activations.clear();
+  matching.activations.clear();
+  const auto add = [&](Place& place) {
+    values.activations.push_back(std::move(place.activation));
+    matching.activations.push_back(std::move(place.counterpart));
+  };
+  auto next = middle;
+  for (auto at = places.begin(); at != middle; ++at) {
+    for (; next != places.end() && position(*next) < position(*at); ++next) add(*next);
+    add(*at);
+  }
+  for (; next != places.end(); ++next) add(*next);
 }
 
 }  // namespace qrewrite

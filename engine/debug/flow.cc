@@ -21,7 +21,7 @@ Operands Above(const Graph& graph, ValueId v, const Index& activations, const In
   for (size_t at = 0; at < todo.size(); ++at) {  // breadth first: the nearest node is found first
     const NodeId n = graph.producer(todo[at]);
     if (!n.valid() || !seen.insert(n.index).second) continue;
-    operands.nodes.push_back(n);
+    bool has_quantizers = at == 0;
     for (size_t i = 0; i < graph.num_inputs(n); ++i) {
       const ValueId input = graph.input(n, i);
       if (!input.valid()) continue;
@@ -31,8 +31,10 @@ Operands Above(const Graph& graph, ValueId v, const Index& activations, const In
       if (weight != weights.end()) AddOnce(operands.weights, weight->second);
       const bool quantized = activation != activations.end() || weight != weights.end();
       if (quantized && !operands.node.valid()) operands.node = n;
+      has_quantizers |= quantized;
       if (!quantized) todo.push_back(input);
     }
+    if (has_quantizers) operands.nodes.push_back(n);
   }
   return operands;
 }

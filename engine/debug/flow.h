@@ -11,7 +11,8 @@ namespace qrewrite {
 struct Operands {
   std::vector<size_t> activations, weights;  // indices of QuantizedValues
   NodeId node;                               // the last one with an operand that is quantized
-  std::vector<NodeId> nodes;  // from those with such operands to the value, the last one first
+  // Those around which there are quantizers: with such an operand, and the one that makes the value. The last one first.
+  std::vector<NodeId> nodes;
 };
 
 // For each activation: the operands between it and the quantized values above.

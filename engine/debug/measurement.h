@@ -31,8 +31,8 @@ struct MeasuredActivation {
   bool in_original = false;  // its integers are a value of the quantized model as it is
 
   SqnrSum local, cumulative, isolated;
-  SqnrSum read_local, read_cumulative,
-      read_isolated;     // the same of what `behind` leaves of the value
+  // The same of what `behind` leaves of the value.
+  SqnrSum read_local, read_cumulative, read_isolated;
   double saturated = 0;  // percent, times samples
   size_t runs = 0;
   bool misfit = false;  // the float value has another size

@@ -27,8 +27,8 @@ class NamedGraph {
   std::string NodeName(NodeId n) const;
   size_t OutputIndex(ValueId v) const;  // among those of its producer; 0 without one
   std::string OpOf(ValueId v) const;    // of its producer, with the domain; "" without one
-  NodeId OnlyReader(
-      ValueId v) const;  // the node that reads it; invalid if it is not the only reader
+  // The node that reads it; invalid if it is not the only reader.
+  NodeId OnlyReader(ValueId v) const;
 
  private:
   const Graph* graph_;

@@ -40,8 +40,9 @@ bool BreaksWithoutData(const std::vector<Trial>& tried, size_t most) {
   return others.empty() || std::ranges::any_of(tried, keeps_others);
 }
 
-// Data that is next to nothing larger changes most of what the model makes of it (not what it makes of 0, say): nothing
-// rounds it. Of a quantizer of 8 bits one element in a hundred is another one then.
+// Data that is next to nothing larger changes most of what the model makes of it (not what it makes of 0, say), and by next
+// to nothing: nothing rounds it. Of a quantizer of 8 bits one element in a hundred is another one then, by a whole step; of a
+// sum of many of these nearly each.
 bool IsSmooth(const Court& court, const Model& model, const Promise& promise) {
   constexpr double kLittle = 1.0 / (1 << 14);
   constexpr size_t kEnough = 8;  // numbers
@@ -62,17 +63,21 @@ bool IsSmooth(const Court& court, const Model& model, const Promise& promise) {
       }
     }
   }
-  size_t changed = 0, same = 0;
+  constexpr double kMostGain = 64;  // of the model
+  size_t changed = 0, rounded = 0;
   if (made[0].size() != made[1].size()) return false;
   for (size_t i = 0; i < made[0].size(); ++i) {
     const std::vector<double>&a = made[0][i], &b = made[1][i];
     if (a.size() != b.size()) return false;
+    double largest = 0;
+    for (const double v : a) largest = std::max(largest, std::fabs(v));
     for (size_t k = 0; k < a.size(); ++k) {
       if (a[k] == 0 && b[k] == 0) continue;
-      ++(a[k] == b[k] ? same : changed);
+      const bool jumps = std::fabs(b[k] - a[k]) > kMostGain * kLittle * largest;
+      ++(a[k] == b[k] || jumps ? rounded : changed);
     }
   }
-  return changed >= kEnough && changed >= 3 * same;
+  return changed >= kEnough && changed >= 3 * rounded;
 }
 
 bool HasAny(const ConstTensor& plain, bool (*is_one)(double)) {

@@ -144,7 +144,7 @@ Result<bool> MakeEnds(Tensors& sample, Dice& dice) {
 
 // Shapes of inputs whose open sizes say which ones they stand for.
 std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
-  const Graph& graph = std::as_const(*model.impl().file).graph();
+  const Graph& graph = GraphOf(model);
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const ValueId v : graph.body(graph.main()).inputs) {
     const TypeInfo& type = graph.declared(v);
@@ -168,7 +168,7 @@ std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
 std::set<int64_t> TotalsOfLists(const Model& model) {
   constexpr size_t kMostParts = 8, kMostTotals = 3;
   constexpr int64_t kMostTotal = 64;
-  const Graph& graph = std::as_const(*model.impl().file).graph();
+  const Graph& graph = GraphOf(model);
   std::set<int64_t> totals;
   const auto add = [&](const std::vector<int64_t>& list) {
     if (list.size() < 2 || list.size() > kMostParts || totals.size() >= kMostTotals) return;
@@ -234,7 +234,7 @@ Status AddFarFloats(const Court& court, const Model& model, bool far,
   constexpr size_t kOutOfRange = 2;
   constexpr double kMost = 3.4e38;  // of FLOAT
   constexpr double kFar = 1e20, kNear = 1e6;
-  const Graph& graph = std::as_const(*model.impl().file).graph();
+  const Graph& graph = GraphOf(model);
   constexpr DType kFloat = DType::kFloat;
   double bound = far ? LargestAlone(graph, kFloat, kFar, std::numeric_limits<float>::max()) : 0;
   if (bound == 0) bound = LargestAlone(graph, kFloat, 0, kNear);
@@ -249,7 +249,7 @@ Status AddFarFloats(const Court& court, const Model& model, bool far,
 // end beyond.
 Status AddEndsOfFloats(const Court& court, const Model& model, std::vector<Tensors>& inputs) {
   constexpr size_t kOutOfRange = 2;
-  const Graph& graph = std::as_const(*model.impl().file).graph();
+  const Graph& graph = GraphOf(model);
   for (const DType dtype : {DType::kFloat, DType::kFloat16}) {
     const double most = LargestFinite(dtype);
     if (inputs.size() <= kOutOfRange || !EndsBeyond(dtype, LargestAlone(graph, dtype, 0, most)))

@@ -41,8 +41,8 @@ std::string RoundedUp(double value, int digits) {
   return fmt::format("{:.{}g}", (std::floor(value / step) + 1) * step, digits);
 }
 
-// The tightest tolerances that the output would pass.
-// Not in decibels of the samples at hand, some of which are beyond the ranges of quantizers: a tolerance in decibels has others.
+// The tightest tolerances that the output would pass. Decibels only where the tolerance is in decibels: it has other
+// samples, none of which are beyond the ranges of quantizers.
 std::string Needed(const OutputComparison& o, const Tolerance& tolerance) {
   std::string text = "0," + RoundedUp(o.max_abs, 3);
   if (o.max_ulp) text += fmt::format("; ulp:{:.0f}", *o.max_ulp);

@@ -55,7 +55,7 @@ struct DebugActivation {
   std::string matched_by;  // "map", "name", "suffix", "node", "structure"; "": not
   std::string node, quantized_node;  // that make it; "": an input of the model
   std::vector<std::string> nodes;    // of the float model that the quantized node stands for
-  // From `quantized_node` to what is quantized: all whose operands or result have no quantizers of their own.
+  // Those of the quantized model around which there are quantizers: what reads quantized values, and what makes the value.
   std::vector<std::string> quantized_nodes = {};
   std::string op;  // of the quantized node
   // The activation that makes it in the float model, if a quantizer can stand for it (Relu, Clip). It is

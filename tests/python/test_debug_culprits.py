@@ -61,8 +61,8 @@ def test_products_that_meet_before_the_next_quantizer(folder, bad):
 
 
 def test_a_chain_without_quantizers_inside(folder):
-    """All of the chain is left in float: the quantizer that is to blame is behind the last of it."""
-    save("float.onnx", [node("MatMul", ["x", "w"], "a"), node("Add", ["a", "k"], "b"), node("MatMul", ["b", "v"], "y")],
+    """Both ends of the chain are left in float: the quantizer that is to blame is behind the last of it."""
+    save("float.onnx", [node("MatMul", ["x", "w"], "a"), node("Tanh", ["a"], "t"), node("Add", ["t", "k"], "b"), node("MatMul", ["b", "v"], "y")],
          {"w": weight(1, 12, 12), "k": weight(2, 12), "v": weight(3, 12, 6)}, {"x": [1, 12]}, ["y"])
     inputs = {"x": images((4, 12))}
     np.savez("inputs.npz", **inputs)

@@ -35,6 +35,25 @@ TEST_CASE("Most of what is cut off lies at the ends of all numbers, at any size 
   CHECK_FALSE(IsCutOff({Of({{0.1, -0.2, 0.3}, {0.7, 0.4, -0.5}, {0.6, 0.9, -0.1}})}));
 }
 
+TEST_CASE("A sum of many rounded numbers is rounded, though each of its inputs counts") {
+  const std::string text = R"yaml(rules:
+  - name: before-sums
+    equivalence: approx(20dB)
+    match: y = MatMul(x, w)
+    where: is_input(x) and const(w)
+    replace: y = MatMul(DequantizeLinear(QuantizeLinear(x, 1.0, cast(0, INT8)), 1.0, cast(0, INT8)), w)
+    tests:
+      - name: of thousands
+        given: |
+          x: float[2, 3000]
+          y = MatMul(x, float[3000, 4] 3)
+        expect: |
+          x: float[2, 3000]
+          y = MatMul(DequantizeLinear(QuantizeLinear(x, 1.0, int8 0), 1.0, int8 0), float[3000, 4] 3)
+)yaml";
+  CHECK(OutcomeOf(text, 20) == ProvenRule::Outcome::kHeld);
+}
+
 TEST_CASE("A quantizer that cuts off all data blames no rule, whatever the size of the data is") {
   using Outcome = ProvenRule::Outcome;
   const std::string text = R"yaml(rules:
