@@ -30,14 +30,25 @@ constexpr int64_t kAnyVersion = INT64_MAX;
 constexpr InferredAs kInferredAs[] = {
 #define QR_INFERRED_AS(...) {__VA_ARGS__},
 #define QR_KEEPS_ELEMENTS(...)
+#define QR_COUNTS(...)
 #include "engine/onnx_io/inferred_as.inc"
+#undef QR_COUNTS
 #undef QR_KEEPS_ELEMENTS
 #undef QR_INFERRED_AS
 };
-constexpr std::pair<std::string_view, std::string_view> kKeepsElements[] = {
+
+// What is known of an operator beside its schema.
+enum class Special : uint8_t { kNone, kKeepsElements, kCounts };
+struct SpecialOp {
+  Special what;
+  std::string_view domain, op;
+};
+constexpr SpecialOp kSpecial[] = {
 #define QR_INFERRED_AS(...)
-#define QR_KEEPS_ELEMENTS(...) {__VA_ARGS__},
+#define QR_KEEPS_ELEMENTS(...) {Special::kKeepsElements, __VA_ARGS__},
+#define QR_COUNTS(...) {Special::kCounts, __VA_ARGS__},
 #include "engine/onnx_io/inferred_as.inc"
+#undef QR_COUNTS
 #undef QR_KEEPS_ELEMENTS
 #undef QR_INFERRED_AS
 };
@@ -85,10 +96,11 @@ bool HasWord(std::string_view words, std::string_view word) {
   return false;
 }
 
-bool KeepsElements(const OpName& op) {
-  return std::ranges::any_of(kKeepsElements, [&](const auto& line) {
-    return line.first == op.domain && line.second == op.name;
+Special SpecialOf(const OpName& op) {
+  const auto* const it = std::ranges::find_if(kSpecial, [&](const SpecialOp& line) {
+    return line.domain == op.domain && line.op == op.name;
   });
+  return it == std::end(kSpecial) ? Special::kNone : it->what;
 }
 
 // The one size of `output` that is not known, where it has as many elements as `input`: what is left of the sizes
@@ -129,13 +141,13 @@ class OnnxInference : public ShapeInference {
     saw_types_only_ = true;
     const Asked& asked = AskedOf(graph, node);
     std::vector<TypeInfo> types;
-    if (asked.schema != nullptr && IsWellFormed(graph, node, asked))
-      types = Ask(asked, graph, node, facts);
+    const bool asks = asked.schema != nullptr && IsWellFormed(graph, node, asked);
+    if (asks) types = Ask(asked, graph, node, facts);
     types.resize(graph.num_outputs(node));
-    if (asked.keeps_elements && !types.empty() && graph.num_inputs(node) > 0 &&
-        graph.input(node, 0).valid()) {
+    if (types.empty() || graph.num_inputs(node) == 0 || !graph.input(node, 0).valid()) return types;
+    if (asked.special == Special::kKeepsElements)
       CompleteSizes(facts.type(graph.input(node, 0)), types[0]);
-    }
+    if (asked.special == Special::kCounts && asks) CompleteCount(types[0]);
     return types;
   }
 
@@ -150,7 +162,7 @@ class OnnxInference : public ShapeInference {
     const onnx::OpSchema* schema =
         nullptr;                       // null: the library does not know it, or has no inference
     const InferredAs* line = nullptr;  // null: the operator is asked as what it is
-    bool keeps_elements = false;
+    Special special = Special::kNone;
   };
 
   std::vector<TypeInfo> Ask(const Asked& asked, const Graph& graph, NodeId node,
@@ -170,15 +182,26 @@ class OnnxInference : public ShapeInference {
     } catch (const onnx::InferenceError& e) {
       // Of shapes: they contradict the operator. Of types: perhaps too little is known about them; else an attribute is none
       // (an order of axes that has one twice).
+      // What follows from claims about sizes, elements of shapes among it, is no evidence.
       const std::string_view fault = e.what();
-      contradicted_ = fault.starts_with("[ShapeInferenceError]") ||
-                      (fault.starts_with("[TypeInferenceError]") && asked.line == nullptr &&
-                       !graph.HasSubgraphs(node) && HasTypes(graph, node, facts));
+      contradicted_ = !context_.saw_elements() &&
+                      (fault.starts_with("[ShapeInferenceError]") ||
+                       (fault.starts_with("[TypeInferenceError]") && asked.line == nullptr &&
+                        !graph.HasSubgraphs(node) && HasTypes(graph, node, facts)));
     } catch (...) {
       // Of an operator that is used in a way that its function does not expect nothing is known.
     }
     saw_types_only_ = context_.saw_types_only();
     return {};
+  }
+
+  // From 0 by steps of 1: as many as the limit says, which may be the name of a size. Of other numbers the library
+  // itself computes how many they are.
+  void CompleteCount(TypeInfo& output) {
+    if (output.known_shape() || !output.has_rank || output.dims.size() != 1) return;
+    saw_types_only_ = false;
+    if (context_.OnlyElement(0) == Dim(0) && context_.OnlyElement(2) == Dim(1))
+      output.dims[0] = context_.OnlyElement(1);
   }
 
   static bool HasTypes(const Graph& graph, NodeId node, const Facts& facts) {
@@ -221,7 +244,7 @@ class OnnxInference : public ShapeInference {
     Asked& asked = cache_[id.index];
     // The name is compared, because ids mean something else in another graph.
     if (asked.version == version && asked.op == op) return asked;
-    asked = {op, version, nullptr, FindInferredAs(op, version), KeepsElements(op)};
+    asked = {op, version, nullptr, FindInferredAs(op, version), SpecialOf(op)};
     const onnx::OpSchema* schema = nullptr;
     if (asked.line != nullptr) {
       schema = FindSchema("", asked.line->asked, asked.line->version);

@@ -13,12 +13,13 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
   facts_ = &facts;
   node_ = node;
   saw_types_only_ = true;
+  saw_elements_ = false;
   types_.Reset();
-  tensor_types_.Reset();
+  messages_.Reset(graph);
+  propagation_.Reset(graph, facts);
   tensors_.Reset();
   attribute_pool_.Reset();
   attributes_.clear();
-  symbols_.clear();
   subgraphs_.clear();
   chosen_ = inputs;
   inputs_.assign(inputs == nullptr ? graph.num_inputs(node) : inputs->size(), Input());
@@ -29,25 +30,6 @@ void InferenceContext::Reset(const Graph& graph, NodeId node, const ShapeInferen
 ValueId InferenceContext::Operand(size_t index) const {
   if (chosen_ != nullptr) index = (*chosen_)[index];
   return index < graph_->num_inputs(node_) ? graph_->input(node_, index) : ValueId();
-}
-
-const onnx::TypeProto* InferenceContext::MakeType(const TypeInfo& type) const {
-  if (!type.is_tensor || (type.dtype == DType::kUndefined && !type.has_rank)) return nullptr;
-  onnx::TypeProto* proto = tensor_types_.TakeUsed();
-  auto* tensor = proto->mutable_tensor_type();
-  tensor->Clear();
-  tensor->set_elem_type(static_cast<int32_t>(type.dtype));
-  if (!type.has_rank) return proto;
-  auto* shape = tensor->mutable_shape();
-  for (const Dim dim : type.dims) {
-    auto* d = shape->add_dim();
-    if (dim.known()) d->set_dim_value(dim.size());
-    if (!dim.symbolic()) continue;
-    const std::string& name = graph_->symbol_name(dim);
-    d->set_dim_param(name);
-    symbols_.emplace_back(name, dim);
-  }
-  return proto;
 }
 
 const onnx::TensorProto* InferenceContext::MakeData(const Tensor& tensor) const {
@@ -63,7 +45,7 @@ const onnx::TypeProto* InferenceContext::getInputType(size_t index) const {
   if (index >= inputs_.size()) throw std::out_of_range("no such input");
   Input& input = inputs_[index];
   const ValueId v = Operand(index);
-  if (!input.has_type && v.valid()) input.type = MakeType(facts_->type(v));
+  if (!input.has_type && v.valid()) input.type = messages_.Make(facts_->type(v));
   input.has_type = true;
   return input.type;
 }
@@ -83,6 +65,20 @@ const onnx::TensorProto* InferenceContext::getInputData(size_t index) const {
   }
   input.has_data = true;
   return input.data;
+}
+
+const onnx::TensorShapeProto* InferenceContext::getSymbolicInput(size_t index) const {
+  saw_types_only_ = false;
+  const ValueId v = Operand(index);
+  const onnx::TensorShapeProto* elements = v.valid() ? propagation_.Elements(v) : nullptr;
+  saw_elements_ |= elements != nullptr && facts_->constant(v) == nullptr;
+  return elements;
+}
+
+Dim InferenceContext::OnlyElement(size_t index) const {
+  const onnx::TensorShapeProto* elements = getSymbolicInput(index);
+  return elements != nullptr && elements->dim_size() == 1 ? messages_.Read(elements->dim(0))
+                                                          : Dim();
 }
 
 onnx::TypeProto* InferenceContext::getOutputType(size_t index) {
@@ -121,37 +117,17 @@ std::vector<const onnx::TypeProto*> InferenceContext::Subgraph::doInferencing(
   for (size_t i = 0; i < graph.body(body_).outputs.size(); ++i) {
     const ValueId v = graph.output(body_, i);
     const onnx::TypeProto* type =
-        v.valid() ? context_->MakeType(context_->facts_->type(v)) : nullptr;
+        v.valid() ? context_->messages_.Make(context_->facts_->type(v)) : nullptr;
     types.push_back(type != nullptr ? type : context_->types_.Take());
   }
   return types;
-}
-
-TypeInfo InferenceContext::ReadType(const onnx::TypeProto& proto) const {
-  TypeInfo type;
-  if (proto.value_case() == onnx::TypeProto::VALUE_NOT_SET) return type;
-  type.is_tensor = proto.has_tensor_type();
-  if (!type.is_tensor) return type;
-  const auto& tensor = proto.tensor_type();
-  if (IsKnownDType(tensor.elem_type())) type.dtype = static_cast<DType>(tensor.elem_type());
-  type.has_rank = tensor.has_shape();
-  for (const auto& d : tensor.shape().dim()) {
-    Dim& dim = type.dims.emplace_back();
-    if (d.has_dim_value()) dim = Dim(d.dim_value());
-    if (!d.has_dim_param()) continue;
-    const auto known = std::find_if(symbols_.begin(), symbols_.end(), [&](const auto& symbol) {
-      return symbol.first == d.dim_param();
-    });
-    if (known != symbols_.end()) dim = known->second;
-  }
-  return type;
 }
 
 std::vector<TypeInfo> InferenceContext::OutputTypes(bool with_dtypes) const {
   std::vector<TypeInfo> types;
   types.reserve(outputs_.size());
   for (const onnx::TypeProto* output : outputs_) {
-    types.push_back(ReadType(*output));
+    types.push_back(messages_.Read(*output));
     if (!with_dtypes) types.back().dtype = DType::kUndefined;
   }
   return types;

@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,29 +13,10 @@
 #include <onnx/onnx_pb.h>
 
 #include "engine/graph/inference.h"
+#include "engine/onnx_io/data_propagation.h"
+#include "engine/onnx_io/type_messages.h"
 
 namespace qrewrite {
-
-// Messages that are handed out cleared and taken back all at once.
-template <class Message>
-class MessagePool {
- public:
-  Message* Take() {
-    Message* message = TakeUsed();
-    message->Clear();
-    return message;
-  }
-  // Not cleared: clearing a message frees parts that are about to be made again.
-  Message* TakeUsed() {
-    if (used_ == messages_.size()) messages_.emplace_back();
-    return &messages_[used_++];
-  }
-  void Reset() { used_ = 0; }
-
- private:
-  std::deque<Message> messages_;
-  size_t used_ = 0;
-};
 
 class InferenceContext : public onnx::InferenceContext {
  public:
@@ -46,8 +26,12 @@ class InferenceContext : public onnx::InferenceContext {
              const std::vector<size_t>* inputs, size_t max_outputs);
   // What the inference function said about the outputs, or about their shapes alone.
   std::vector<TypeInfo> OutputTypes(bool with_dtypes) const;
+  // What is known of the one element of an input (unknown: nothing, or it has more).
+  Dim OnlyElement(size_t index) const;
   // It looked at nothing but types and attributes since Reset.
   bool saw_types_only() const { return saw_types_only_; }
+  // It saw elements of an input that is computed.
+  bool saw_elements() const { return saw_elements_; }
 
   const onnx::AttributeProto* getAttribute(const std::string& name) const override;
   size_t getNumInputs() const override { return inputs_.size(); }
@@ -59,7 +43,7 @@ class InferenceContext : public onnx::InferenceContext {
   bool hasOutput(size_t index) override;
   onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override;
   const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
-  const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(size_t index) const override;
 
  private:
   // Types of the outputs of a subgraph: they are facts already.
@@ -81,10 +65,7 @@ class InferenceContext : public onnx::InferenceContext {
   };
 
   ValueId Operand(size_t index) const;
-  // Null: nothing is known.
-  const onnx::TypeProto* MakeType(const TypeInfo& type) const;
   const onnx::TensorProto* MakeData(const Tensor& tensor) const;
-  TypeInfo ReadType(const onnx::TypeProto& proto) const;
 
   // What is made on demand is a cache that lives as long as one node: `mutable`, as the interface
   // is const.
@@ -92,14 +73,14 @@ class InferenceContext : public onnx::InferenceContext {
   const ShapeInference::Facts* facts_ = nullptr;
   NodeId node_;
   const std::vector<size_t>* chosen_ = nullptr;  // of its inputs; null: all
-  mutable bool saw_types_only_ = true;
+  mutable bool saw_types_only_ = true, saw_elements_ = false;
   mutable std::vector<Input> inputs_;
   std::vector<onnx::TypeProto*> outputs_;
   mutable std::vector<std::pair<std::string, onnx::AttributeProto*>> attributes_;
-  mutable std::vector<std::pair<std::string_view, Dim>> symbols_;  // that the node sees
   std::deque<Subgraph> subgraphs_;
-  mutable MessagePool<onnx::TypeProto> types_;
-  mutable MessagePool<onnx::TypeProto> tensor_types_;  // that never become another kind
+  mutable MessagePool<onnx::TypeProto> types_;  // of outputs
+  mutable TypeMessages messages_;
+  mutable DataPropagation propagation_{&messages_};
   mutable MessagePool<onnx::TensorProto> tensors_;
   mutable MessagePool<onnx::AttributeProto> attribute_pool_;
 };
