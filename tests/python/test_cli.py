@@ -45,6 +45,7 @@ def test_help(command):
     (["--rules", "tidy", "chain.onnx", "-o", "a", "--check"], "--check writes no model"),
     (["--rules", "tidy", "chain.onnx", "--strict", "--allow-partial"], "exclude each other"),
     (["--rules", "tidy", "chain.onnx", "--max-rewrites", "-1"], "`-1` is no count"),
+    (["--rules", "tidy", "chain.onnx", "--max-rewrites", "0"], "`0` leaves nothing"),
     (["--rules", "tidy", "chain.onnx", "--stop-after", "some"], "`some` is no count"),
     (["--rules", "tidy", "chain.onnx", "--html", "-"], "--html: `-` is no file here"),
     (["--rules", "tidy", "chain.onnx", "--trace", "-"], "--trace: `-` is no file here"),

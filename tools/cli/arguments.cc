@@ -97,6 +97,11 @@ std::string CheckCount(const std::string& text) {
   return digits && !text.empty() && text.size() < 10 ? "" : fmt::format("`{}` is no count", text);
 }
 
+std::string CheckLimit(const std::string& text) {
+  if (std::string fault = CheckCount(text); !fault.empty()) return fault;
+  return text.find_first_not_of('0') != text.npos ? "" : fmt::format("`{}` leaves nothing", text);
+}
+
 std::string CheckOutput(const std::string& path) {
   return !path.empty() ? "" : "the name of a file is empty";
 }

@@ -80,7 +80,7 @@ void AddOptions(CLI::App& app, Arguments& a) {
   app.add_flag("--check-graph", a.check_graph, "check the graph's invariants after every rewrite");
   app.add_option("--max-rewrites", a.max_rewrites, "limit of a phase; default: by the model's size")
       ->type_name("N")
-      ->check(CheckCount);
+      ->check(CheckLimit);
   app.add_option("--stop-after", a.stop_after,
                  "end after N rewrites, without an error: to find the wrong one")
       ->type_name("N")
