@@ -162,11 +162,12 @@ OutputTypes GatherNDTypes(const FoldCall& call) {
   return OneType(call.inputs[0].dtype(), std::move(plan.dims));
 }
 
-// The slices whose condition is true. A condition may be shorter; what it has beyond the data picks nothing.
+// The slices whose condition is true. A condition may be shorter; what it has beyond the data picks nothing. One of
+// several axes, which ONNX does not know, is read flat, as ONNX Runtime does.
 Outputs Compress(const FoldCall& call) {
   QR_ASSIGN_OR_RETURN(Tensor x, Need(call, 0));
   QR_ASSIGN_OR_RETURN(const Tensor condition, Need(call, 1));
-  if (x.rank() < 1 || condition.rank() != 1 || condition.dtype() != DType::kBool)
+  if (x.rank() < 1 || condition.dtype() != DType::kBool)
     return Reason("{} of {} by {} {}", call.op, ShapeText(x.dims()), Name(condition.dtype()),
                   ShapeText(condition.dims()));
   int64_t axis = 0;

@@ -223,6 +223,8 @@ class Change {
   std::optional<bool> ShorterList(size_t& step);
   // Numbers of both ends of an axis, of which one takes away what the other adds: pads.
   std::optional<bool> OppositeEnds(size_t& step);
+  // The elements of a list that is a constant come in the other order.
+  std::optional<bool> Backwards(size_t& step);
   bool AttributeOf();
   bool Operator();
   bool OperatorAt(NodeId n, const OpName& to);

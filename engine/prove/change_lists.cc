@@ -1,4 +1,4 @@
-// Lists of integers that are constants: what says how many, which ones, and what is added where.
+// Lists that are constants: integers that say how many, which ones, and what is added where; numbers in order.
 #include "engine/prove/change.h"
 #include "engine/prove/numbers.h"
 
@@ -39,6 +39,20 @@ std::optional<bool> Change::OppositeEnds(size_t& step) {
     const double front = step % 2 == 0 ? -1 : 1;
     numbers->values[at] = front;
     numbers->values[at + half] = -front;
+    return SetNumbers(v, *numbers);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::Backwards(size_t& step) {
+  for (const ValueId v : constants_) {
+    const Tensor& tensor = *graph_.constant(v);
+    if (tensor.rank() != 1 || tensor.size() < 2 || tensor.size() > kLongestList) continue;
+    std::optional<Numbers> numbers = Numbers::Of(tensor);
+    if (!numbers) continue;
+    std::vector<double> backwards(numbers->values.rbegin(), numbers->values.rend());
+    if (backwards == numbers->values || !IsAmong(step, 1)) continue;
+    numbers->values = std::move(backwards);
     return SetNumbers(v, *numbers);
   }
   return std::nullopt;

@@ -453,6 +453,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
         IsAmong(step, 1))
       return AddOutputOf(n);
   }
+  if (const std::optional<bool> made = Backwards(step)) return made;
   // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
   if (words_.keeps_numbers) return OneAxisLess(step);
   if (const std::optional<bool> made = InFront(step)) return made;
