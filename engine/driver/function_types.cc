@@ -64,13 +64,22 @@ class FunctionTypes {
       const NodeId n = graph_.body(b).nodes[at.next++];
       if (!graph_.alive(n)) continue;
       const auto function = functions_.find(graph_.op_name(graph_.op(n)));
-      if (function != functions_.end()) {
+      if (function != functions_.end() && IsRead(n)) {
         calls_[function->second].push_back(n);
         enter(function->second);
       }
       if (!graph_.HasSubgraphs(n)) continue;
       for (const BodyId inner : graph_.SubgraphsOf(n)) enter(inner);
     }
+  }
+
+  // Calls that nobody reads go at the end, whatever types they have.
+  bool IsRead(NodeId n) const {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      const ValueId v = graph_.output(n, i);
+      if (v.valid() && graph_.num_uses(v) > 0) return true;
+    }
+    return false;
   }
 
   void Assume() {

@@ -25,6 +25,11 @@ Status CheckMode(const PadPlan& plan, const Dims& source) {
     if (source[a] == 0 && plan.dims[a] > 0 && plan.mode != "constant") {
       return Reason("Pad of no elements in mode {}", plan.mode);
     }
+    // Which comes first ONNX leaves open.
+    if (plan.mode == "wrap" && std::min(plan.before[a], plan.after[a]) < 0 &&
+        std::max(plan.before[a], plan.after[a]) > 0) {
+      return Reason("Pad cuts off and wraps around by {} and {}", plan.before[a], plan.after[a]);
+    }
     if (plan.mode == "reflect" &&
         std::max(plan.before[a], plan.after[a]) >= std::max<int64_t>(source[a], 1)) {
       return Reason("Pad reflects {} elements beyond {}", source[a],

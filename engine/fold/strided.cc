@@ -2,6 +2,7 @@
 // DepthToSpace, SpaceToDepth. Each only says which view.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "engine/fold/broadcast.h"
@@ -51,18 +52,24 @@ Result<Arrangement> Transpose(const FoldCall& call) {
   return a;
 }
 
-// One axis of a Slice, as in Python; any 64-bit start and end.
+// Whether ONNX Runtime takes `end` for the end in the direction of the step, which ONNX says only of steps forwards.
+bool MeansEnd(int64_t end) {
+  return end == std::numeric_limits<int64_t>::max() || end == std::numeric_limits<int32_t>::max();
+}
+
+// One axis of a Slice; any 64-bit start and end. As in Python, but that a start in front of the first element is that
+// one backwards too.
 void SliceAxis(StridedView& view, size_t axis, int64_t start, int64_t end, int64_t step) {
   const int64_t d = view.dims[axis];
   const auto from_end = [d](int64_t i) { return i < 0 ? i + d : i; };
   const int64_t lowest = step > 0 ? 0 : -1;
   const int64_t highest = step > 0 ? d : d - 1;
-  const int64_t s = std::clamp(from_end(start), step > 0 ? int64_t{0} : lowest, highest);
+  const int64_t s = std::clamp(from_end(start), int64_t{0}, std::max<int64_t>(highest, 0));
   const int64_t e = std::clamp(from_end(end), lowest, highest);
   int64_t n = 0;
   if (step > 0 && s < e) n = (e - s - 1) / step + 1;
   // -(step + 1) is defined for the lowest integer, -step is not.
-  if (step < 0 && s > e) {
+  if (step < 0 && s > e && d > 0) {
     n = static_cast<int64_t>(static_cast<uint64_t>(s - e - 1) /
                              (static_cast<uint64_t>(-(step + 1)) + 1)) +
         1;
@@ -92,6 +99,7 @@ Result<Arrangement> Slice(const FoldCall& call) {
   Arrangement a{{x.dims(), Strides(x.dims()), 0}, {}};
   for (size_t i = 0; i < starts->size(); ++i) {
     if ((*steps)[i] == 0) return Reason("Slice has a step of 0");
+    if ((*steps)[i] < 0 && MeansEnd((*ends)[i])) return Reason("Slice goes backwards to the largest integer");
     QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis((*axes)[i], x.rank()));
     SliceAxis(a.view, static_cast<size_t>(axis), (*starts)[i], (*ends)[i], (*steps)[i]);
   }

@@ -453,9 +453,11 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
         IsAmong(step, 1))
       return AddOutputOf(n);
   }
-  if (const std::optional<bool> made = Backwards(step)) return made;
-  // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
-  if (words_.keeps_numbers) return OneAxisLess(step);
+  if (words_.keeps_numbers) {
+    if (const std::optional<bool> made = Backwards(step)) return made;
+    // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
+    return OneAxisLess(step);
+  }
   if (const std::optional<bool> made = InFront(step)) return made;
   if (const std::optional<bool> made = OperatorAsSeen(step)) return made;
   if (const std::optional<bool> made = NumberWithSize(step)) return made;
@@ -465,6 +467,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = TwoTypes(step)) return made;
   if (const std::optional<bool> made = ShorterList(step)) return made;
   if (const std::optional<bool> made = OppositeEnds(step)) return made;
+  if (const std::optional<bool> made = Backwards(step)) return made;
   // Last of all: few rules look at the axes of weights.
   constexpr size_t kDeepened = 16;  // with other numbers each time
   const size_t rank = RankOfWeights();
