@@ -18,6 +18,23 @@ void DropStaleTypes(Graph& graph, Facts& facts) {
   }
 }
 
+// What a rule made at the end of a branch has no type if what was there had none; then nobody who does not know its
+// operator can tell the type of the If.
+void DeclareEnds(Graph& graph, NodeId made, Facts& facts) {
+  for (size_t b = 0; b < graph.num_bodies(); ++b) {
+    const BodyId body(b);
+    if (graph.body(body).kind != BodyKind::kSubgraph) continue;
+    for (size_t i = 0; i < graph.body(body).outputs.size(); ++i) {
+      const ValueId v = graph.output(body, i);
+      if (!v.valid() || graph.body_of(v) != body) continue;
+      const NodeId n = graph.producer(v);
+      if (!n.valid() || n.index < made.index || !(graph.declared(v) == TypeInfo())) continue;
+      const TypeInfo type = facts.Type(v);
+      if (type.is_tensor && type.dtype != DType::kUndefined) DeclareType(graph, v, type);
+    }
+  }
+}
+
 }  // namespace
 
 Status Finish(Graph& graph, const Signatures& signatures, NodeId made, const RunContext& context,
@@ -28,6 +45,7 @@ Status Finish(Graph& graph, const Signatures& signatures, NodeId made, const Run
   RaiseImports(graph, signatures, made);
   LeaveIr3(graph);
   DropStaleTypes(graph, facts);
+  DeclareEnds(graph, made, facts);
   return facts.host_fault();
 }
 

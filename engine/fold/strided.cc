@@ -99,7 +99,8 @@ Result<Arrangement> Slice(const FoldCall& call) {
   Arrangement a{{x.dims(), Strides(x.dims()), 0}, {}};
   for (size_t i = 0; i < starts->size(); ++i) {
     if ((*steps)[i] == 0) return Reason("Slice has a step of 0");
-    if ((*steps)[i] < 0 && MeansEnd((*ends)[i])) return Reason("Slice goes backwards to the largest integer");
+    if ((*steps)[i] < 0 && MeansEnd((*ends)[i]))
+      return Reason("Slice goes backwards to the largest integer");
     QR_ASSIGN_OR_RETURN(const int64_t axis, NormalAxis((*axes)[i], x.rank()));
     SliceAxis(a.view, static_cast<size_t>(axis), (*starts)[i], (*ends)[i], (*steps)[i]);
   }

@@ -223,6 +223,8 @@ class Change {
   std::optional<bool> ShorterList(size_t& step);
   // Numbers of both ends of an axis, of which one takes away what the other adds: pads.
   std::optional<bool> OppositeEnds(size_t& step);
+  // A list of inputs ends as it begins: what it is asked of both is true of none between them.
+  std::optional<bool> FirstAgain(size_t& step);
   // The elements of a list that is a constant come in the other order.
   std::optional<bool> Backwards(size_t& step);
   bool AttributeOf();
@@ -251,6 +253,8 @@ class Change {
   bool AddInputAt(NodeId n, size_t at, const Tensor& tensor);
   // Several at once. `n` may become another node.
   bool AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added);
+  // Another node with these inputs, as many as they are, takes the place of `n`.
+  void ReadInstead(NodeId n, const std::vector<ValueId>& operands);
   // What an input that is added may hold; invalid: nothing.
   Tensor SomeOperand(NodeId n, size_t at) const;
   Tensor KnownOperand(NodeId n, size_t at) const;

@@ -1,4 +1,7 @@
 // Lists that are constants: integers that say how many, which ones, and what is added where; numbers in order.
+#include <vector>
+
+#include "engine/ops/node_signature.h"
 #include "engine/prove/change.h"
 #include "engine/prove/numbers.h"
 
@@ -40,6 +43,26 @@ std::optional<bool> Change::OppositeEnds(size_t& step) {
     numbers->values[at] = front;
     numbers->values[at + half] = -front;
     return SetNumbers(v, *numbers);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> Change::FirstAgain(size_t& step) {
+  for (const NodeId n : nodes_) {
+    const Signature* const s = SignatureOf(graph_, n, signatures_);
+    if (s == nullptr || s->inputs.empty() || s->inputs.back().arity != Arity::kVariadic ||
+        IsFixed(n))
+      continue;
+    const size_t first = s->inputs.size() - 1;
+    // Of several types they come in threes: data, scale, zero point.
+    const size_t together = s->inputs.back().homogeneous ? 1 : 3;
+    const size_t count = graph_.num_inputs(n);
+    if (count < first + 2 * together || count > size_t{kLongestList} || !IsAmong(step, 1)) continue;
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < count + together; ++i)
+      operands.push_back(graph_.input(n, i < count ? i : first + i - count));
+    ReadInstead(n, operands);
+    return true;
   }
   return std::nullopt;
 }

@@ -454,6 +454,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
       return AddOutputOf(n);
   }
   if (words_.keeps_numbers) {
+    if (const std::optional<bool> made = FirstAgain(step)) return made;
     if (const std::optional<bool> made = Backwards(step)) return made;
     // Inputs are made to fit the quantizers that read them, which what stands in front of them would hide.
     return OneAxisLess(step);
@@ -467,6 +468,7 @@ std::optional<bool> Change::OneOfMany(size_t& step) {
   if (const std::optional<bool> made = TwoTypes(step)) return made;
   if (const std::optional<bool> made = ShorterList(step)) return made;
   if (const std::optional<bool> made = OppositeEnds(step)) return made;
+  if (const std::optional<bool> made = FirstAgain(step)) return made;
   if (const std::optional<bool> made = Backwards(step)) return made;
   // Last of all: few rules look at the axes of weights.
   constexpr size_t kDeepened = 16;  // with other numbers each time

@@ -360,15 +360,22 @@ bool Change::AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added) {
   const auto is_none = [](const auto& entry) { return !entry.second.valid(); };
   if (added.empty() || std::ranges::any_of(added, is_none)) return false;
   const BodyId body = graph_.body_of(n);
-  std::vector<ValueId> operands, outputs;
+  std::vector<ValueId> operands;
   for (size_t i = 0; i < graph_.num_inputs(n); ++i) operands.push_back(graph_.input(n, i));
   operands.resize(std::max(operands.size(), added.rbegin()->first + 1));
   for (const auto& [at, tensor] : added)
     operands[at] = graph_.AddConstant(body, graph_.FreshName("added"), tensor);
   if (operands.size() == graph_.num_inputs(n)) {
     for (const auto& [at, tensor] : added) graph_.SetInput(n, at, operands[at]);
-    return true;
+  } else {
+    ReadInstead(n, operands);
   }
+  return true;
+}
+
+void Change::ReadInstead(NodeId n, const std::vector<ValueId>& operands) {
+  const BodyId body = graph_.body_of(n);
+  std::vector<ValueId> outputs;
   for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
     const ValueId old = graph_.output(n, i);
     if (old.valid()) graph_.DropProducer(old);
@@ -378,7 +385,6 @@ bool Change::AddInputsAt(NodeId n, const std::map<size_t, Tensor>& added) {
   const OpId id = graph_.op(n);
   graph_.RemoveNode(n);
   graph_.AddNode(body, id, operands, outputs, attributes, "");
-  return true;
 }
 
 }  // namespace qrewrite

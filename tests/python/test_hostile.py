@@ -152,6 +152,27 @@ def test_folded_outputs_of_branches_have_types():
     onnx.shape_inference.infer_shapes(out, strict_mode=True, data_prop=True)
 
 
+def test_what_rules_make_at_the_ends_of_branches_has_types():
+    """onnx knows no type of ONNX Runtime's operators, and QLinearConv behind the If wants one."""
+    source = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+      g (float[1, 2, 4, 4] x, bool c) => (float[1, 2, 4, 4] y) <float s = {0.1}, uint8 z = {3}, float t = {0.2}, uint8[2, 2, 1, 1] w = {1, 2, 3, 4}> {
+        q = QuantizeLinear(x, s, z)
+        a = If(c) <then_branch = f () => (uint8[1, 2, 4, 4] o) { d = DequantizeLinear(q, s, z) m = Add(d, d) o = QuantizeLinear(m, t, z) },
+                   else_branch = e () => (uint8[1, 2, 4, 4] p) { h = DequantizeLinear(q, s, z) n = Mul(h, h) p = QuantizeLinear(n, t, z) }>
+        b = DequantizeLinear(a, t, z)
+        v = DequantizeLinear(w, s, z)
+        k = Conv(b, v)
+        r = QuantizeLinear(k, s, z)
+        y = DequantizeLinear(r, s, z) }""")
+    for attribute in source.graph.node[1].attribute:
+        attribute.g.output[0].ClearField("type")
+    onnx.save(source, "m.onnx")
+    run("--rules", "qdq_to_qop", "m.onnx", "-o", "o.onnx")
+    out = onnx.load("o.onnx")
+    assert [node.op_type for node in out.graph.node] == ["QuantizeLinear", "If", "QLinearConv", "DequantizeLinear"]
+    onnx.checker.check_model(out, full_check=True)
+
+
 def branches(inner, outer="k"):
     """Both use constants; the branch has one of its own that is named `inner`."""
     return onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
