@@ -93,11 +93,13 @@ Status RuleRun::FoldPhase(const Phase& phase) {
   report_.removed += RemoveUnused(graph_);
   report_.cleaned = true;
   QR_RETURN_IF_ERROR(TakeConstantsOfFunctions(phase));
+  const int64_t before = report_.folded;
   QR_RETURN_IF_ERROR(EachNode([&](NodeId n) -> Status {
     QR_ASSIGN_OR_RETURN(const bool folded, FoldNode(phase, n));
     report_.folded += folded ? 1 : 0;
     return {};
   }));
+  folded_ = report_.folded > before;
   rewriter_.ForgetIndexes();
   if (facts_.over_budget() > 0 && !over_budget_) {
     over_budget_ = true;

@@ -21,9 +21,10 @@ const HostFunctions& FunctionsOf(const RunContext& context) {
   return context.functions != nullptr ? *context.functions : *none;
 }
 
-Val EvalPlain(Interpreter& in, CodeId code, bool changed) {
+Val EvalPlain(Interpreter& in, CodeId code, bool changed, bool folded) {
   Frame frame(in.program().plain());
   frame.Bind(0, changed);
+  frame.Bind(1, folded);
   in.BeginBudget();
   return in.Eval(code, frame);
 }
@@ -32,7 +33,7 @@ void ConfigureConstants(Interpreter& in, bool changed) {
   uint64_t max_bytes = uint64_t{64} << 20;
   if (in.program().max_bytes().valid()) {
     const std::optional<int64_t> bytes =
-        in.Force(EvalPlain(in, in.program().max_bytes(), changed)).whole();
+        in.Force(EvalPlain(in, in.program().max_bytes(), changed, false)).whole();
     if (bytes) max_bytes = static_cast<uint64_t>(std::max<int64_t>(*bytes, 0));
   }
   const ConstantsConfig& constants = in.rules().constants;

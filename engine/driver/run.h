@@ -69,8 +69,8 @@ Status CheckRuleNames(const RuleSet& rules, const std::vector<std::string>& name
 Params ParamsOfUsed(const RuleSet& used, const Params& given);
 const KernelRegistry& KernelsOf(const RunContext& context);
 const HostFunctions& FunctionsOf(const RunContext& context);
-// Code outside of rules, over parameters, `opset` and `changed`.
-Val EvalPlain(Interpreter& in, CodeId code, bool changed);
+// Code outside of rules, over parameters, `opset`, `changed` and `folded` (RuleRun).
+Val EvalPlain(Interpreter& in, CodeId code, bool changed, bool folded);
 // What counts as a constant, by the `constants:` of the rule set.
 void ConfigureConstants(Interpreter& in, bool changed);
 
@@ -195,7 +195,7 @@ class RuleRun {
   Status WriteShapes();
   Status RenameAll(const Phase& phase);
   Status UsePhase(const Phase& phase);
-  Val EvalPlain(CodeId code) { return qrewrite::EvalPlain(in_, code, changed()); }
+  Val EvalPlain(CodeId code) { return qrewrite::EvalPlain(in_, code, changed(), folded_); }
   bool Kept(NodeId n) const { return setup_.kept.Contains(n); }
   const PhaseCode& CodeOf(const Phase& phase) const {
     return program_.phase(static_cast<size_t>(&phase - rules_.phases.data()));
@@ -250,6 +250,7 @@ class RuleRun {
   std::vector<std::pair<const Rule*, ValueId>> recent_;  // last firings: rule, what it redefined
   size_t next_recent_ = 0;
   bool over_budget_ = false;  // folding was, and the report says so
+  bool folded_ = false;       // the last phase that folds did
   std::map<std::pair<const Rule*, const Phase*>, size_t> costs_;  // index in report_.profile
   size_t explained_ = 0;                                          // refusals, by Nearest()
   int64_t phase_rewrites_ = 0;

@@ -85,7 +85,7 @@ bool Damaged(const FileIndex& index, int scope) {
 [[noreturn]] void Refuse(std::string why) { throw RequestError{kRequestFailed, std::move(why)}; }
 
 void NeedFreeLocal(const FileIndex& index, const Occurrence& name, const std::string& to) {
-  const bool word = to == "params" || to == "opset" || to == "changed";
+  const bool word = to == "params" || to == "opset" || to == "changed" || to == "folded";
   if (!IsPlainName(to) || word) Refuse(fmt::format("`{}` cannot be a name", Printable(to, 60)));
   if (FindFunction(to) != nullptr) Refuse(fmt::format("`{}` is a function", to));
   for (const Occurrence& o : index.occurrences) {

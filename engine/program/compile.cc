@@ -257,6 +257,7 @@ void ProgramCompiler::CompileDefinition(const Definition& d, CompiledDefinition&
 void ProgramCompiler::CompilePhases() {
   Names names(program_->plain_);
   names.Add("changed");
+  names.Add("folded");
   std::unordered_map<std::string_view, const CompiledRule*> rules;
   for (const Rule& rule : rules_->rules) rules.emplace(rule.name, program_->FindRule(rule));
   for (const Phase& phase : rules_->phases) {

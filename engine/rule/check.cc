@@ -202,7 +202,7 @@ void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
 void RuleChecker::CheckPhases() {
   for (const Phase& phase : set_.phases) {
     const std::string text = fmt::format("phase `{}`", phase.name);
-    CheckPlainExpr(phase.when.get(), text, {"changed"});
+    CheckPlainExpr(phase.when.get(), text, {"changed", "folded"});
     CheckPlainExpr(phase.to_opset.get(), text, {});
     if (phase.to_opset && phase.to_opset->kind == Expr::Kind::kInt) {
       CheckOpset(phase.to_opset->int_value, phase.to_opset->place);

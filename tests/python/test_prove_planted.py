@@ -15,7 +15,7 @@ FAULTS = [
      "equivalence: exact\n    match: y = Transpose<perm=q>(Transpose<perm=p>(x))", "transpose-pair"),
     ("optimize", " and (i == 1 or q == 0)", "", "pad-pool"),
     ("strip_qdq", "when: s == s2 and s > 0 and (z ?? 0) == (z2 ?? 0)", "when: s == s2 and s > 0", "in-front"),
-    ("optimize", "flat + (b ?? cast(0, dtype(w)))", "flat - (b ?? cast(0, dtype(w)))", "conv-add"),
+    ("optimize", "$wide(Reshape(d, [-1])) + $wide(b ?? cast(0, dtype(w)))", "$wide(Reshape(d, [-1])) - $wide(b ?? cast(0, dtype(w)))", "conv-add"),
     ("ezkl_dequant", "cast(b * m, dtype(y))", "cast(b / m, dtype(y))", "folded-product"),
     # An element type in a list, a bound that is an attribute, constants that are equal, an order of axes, a state.
     ("qdq_to_qop", "- dtype(x) == dtype(y)                       # x", "- dtype(x[0]) == dtype(y)                    # x", "concat"),

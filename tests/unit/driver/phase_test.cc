@@ -45,6 +45,28 @@ rules:
   }
 }
 
+TEST_CASE("A phase may wait for what the last phase that folds has folded") {
+  const std::string rules = R"(
+phases:
+  - {name: fold, fold: all}
+  - {name: fold-again, fold: all}
+  - {name: settle, when: folded, rules: [double]}
+rules:
+  - {name: double, match: y = Add(x, k), replace: y = Sub(x, k)}
+)";
+  const std::string negated = "x: float[2]\ny = Add(x, Neg(float[2] 1))";
+  // The first fold does not count.
+  CHECK(RunRules(rules, negated).graph.find("Add") != std::string::npos);
+  std::string once = rules;
+  once.erase(once.find("  - {name: fold-again"),
+             std::string("  - {name: fold-again, fold: all}\n").size());
+  CHECK(RunRules(once, negated).graph.find("Sub") != std::string::npos);
+  std::string late = rules;
+  late.erase(late.find("  - {name: fold,"), std::string("  - {name: fold, fold: all}\n").size());
+  CHECK(RunRules(late, negated).graph.find("Sub") != std::string::npos);
+  CHECK(RunRules(late, "x: float[2]\ny = Add(x, 1.0)").graph.find("Add") != std::string::npos);
+}
+
 TEST_CASE("Conditions joined by `and` shorten a search as a list of them does") {
   const std::string match = R"(
 rules:
