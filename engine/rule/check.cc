@@ -189,8 +189,9 @@ void RuleChecker::CheckPlainExpr(const Expr* expr, std::string text,
   if (expr == nullptr) return;
   Owner owner{.text = std::move(text)};
   if (owner.text.starts_with("phase")) {
-    owner.names_hint = names.empty() ? "a number, or `params.name`"
-                                     : "`when` may ask `params`, `opset`, `count(@set)`, `changed`";
+    owner.names_hint = names.empty()
+                           ? "a number, or `params.name`"
+                           : "`when` may ask `params`, `opset`, `count(@set)`, `changed`, `folded`";
   }
   NameScope scope(owner);
   for (const std::string& name : names) {
