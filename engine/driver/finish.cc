@@ -19,7 +19,7 @@ void DropStaleTypes(Graph& graph, Facts& facts) {
 }
 
 // What a rule made at the end of a branch has no type if what was there had none; then nobody who does not know its
-// operator can tell the type of the If.
+// operator can tell the type of the If. Its sizes stay open: branches may have different ones, and the If those of one.
 void DeclareEnds(Graph& graph, NodeId made, Facts& facts) {
   for (size_t b = 0; b < graph.num_bodies(); ++b) {
     const BodyId body(b);
@@ -29,8 +29,9 @@ void DeclareEnds(Graph& graph, NodeId made, Facts& facts) {
       if (!v.valid() || graph.body_of(v) != body) continue;
       const NodeId n = graph.producer(v);
       if (!n.valid() || n.index < made.index || !(graph.declared(v) == TypeInfo())) continue;
-      const TypeInfo type = facts.Type(v);
-      if (type.is_tensor && type.dtype != DType::kUndefined) DeclareType(graph, v, type);
+      const TypeInfo& type = facts.Type(v);
+      if (type.is_tensor && type.dtype != DType::kUndefined)
+        DeclareType(graph, v, {.dtype = type.dtype});
     }
   }
 }
