@@ -1,5 +1,5 @@
 // What every changed model gets at the end: no dead nodes, no unused initializers, imports that
-// fit, no stale value_info.
+// fit, no stale value_info, element types at the ends of branches.
 #include "engine/driver/run.h"
 
 namespace qrewrite {

@@ -181,8 +181,7 @@ class OnnxInference : public ShapeInference {
       throw;
     } catch (const onnx::InferenceError& e) {
       // Of shapes: they contradict the operator. Of types: perhaps too little is known about them; else an attribute is none
-      // (an order of axes that has one twice).
-      // What follows from claims about sizes, elements of shapes among it, is no evidence.
+      // (an order of axes that has one twice). Elements that are computed rest on claims about sizes, which are no evidence.
       const std::string_view fault = e.what();
       contradicted_ = !context_.saw_elements() &&
                       (fault.starts_with("[ShapeInferenceError]") ||

@@ -7,6 +7,7 @@
 //   change_nodes.cc    attributes, operators, inputs, readers, opset
 //   change_operators.cc operators in the place of others
 //   change_operands.cc constants that nodes read, or may read
+//   change_lists.cc    lists: of constants, of inputs
 //   change_bodies.cc   nodes that move into the body of an If or a Loop
 //   change_one.cc      one thing after the other, none by chance
 #pragma once
@@ -31,7 +32,6 @@ int64_t RandomSize(Dice& dice);
 // Whether `step` is among the next `count`; else it counts on behind them.
 bool IsAmong(size_t& step, size_t count);
 
-// One graph under one change.
 class Change {
  public:
   Change(Graph& graph, const Vocabulary& words, const Signatures& signatures, Dice& dice);
@@ -223,7 +223,7 @@ class Change {
   std::optional<bool> ShorterList(size_t& step);
   // Numbers of both ends of an axis, of which one takes away what the other adds: pads.
   std::optional<bool> OppositeEnds(size_t& step);
-  // A list of inputs ends as it begins: what it is asked of both is true of none between them.
+  // A list of inputs ends as it begins: what is true of both ends may be wrong of what lies between them.
   std::optional<bool> FirstAgain(size_t& step);
   // The elements of a list that is a constant come in the other order.
   std::optional<bool> Backwards(size_t& step);

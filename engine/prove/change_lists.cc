@@ -1,4 +1,4 @@
-// Lists that are constants: integers that say how many, which ones, and what is added where; numbers in order.
+// Lists: of integers that say how many, which ones, and what is added where; of numbers in order; of inputs.
 #include <vector>
 
 #include "engine/ops/node_signature.h"

@@ -126,3 +126,24 @@ def test_constants_in_functions_stay():
     run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
     with open("m.onnx", "rb") as before, open("o.onnx", "rb") as after:
         assert before.read() == after.read()
+
+
+def test_calls_that_nobody_reads_say_nothing_of_types():
+    """They go at the end; a second run would know more than the first."""
+    write("""g (float[1, 3] x) => (y) { y = local.f(x) dead = local.f(x) }
+<domain: "local", opset_import: ["" : 17]> f (x) => (y) { s = Shape(x) y = Cast<to = 1>(s) }""")
+    run("--rules", "optimize", "m.onnx", "-o", "o.onnx")
+    out, _ = run("--rules", "optimize", "o.onnx", "--check")
+    assert "0 rewrites" in out
+
+
+@pytest.mark.parametrize("body", ["MatMulNBits <K = 16, N = 2, block_size = 16, bits = 4>", "MatMulBnb4 <K = 16, N = 2, block_size = 16, quant_type = 1>"])
+def test_packed_weights_of_the_caller(body):
+    weights = numpy_helper.from_array(np.arange(16, dtype=np.uint8).reshape((2, 1, 8) if "NBits" in body else 16), "w")
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "local" : 1]>
+      g (float[2, 16] x) => (float[2, 2] y) <float[2] s = {{1, 2}}> {{ y = local.f(x, w, s) }}
+      <domain: "local", opset_import: ["" : 17, "com.microsoft" : 1]> f (a, b, c) => (d) {{ d = com.microsoft.{body}(a, b, c) }}""")
+    model.graph.initializer.append(weights)
+    onnx.save(model, "m.onnx")
+    run("--rules", "ezkl_dequant", "--strict", "m.onnx", "-o", "o.onnx")
+    assert [node.op_type for node in onnx.load("o.onnx").graph.node] == ["MatMul"]
