@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/huge_pages.h"
-
 namespace qrewrite {
 
 // A number with its bits spread, so that neighbours lie far apart.
@@ -83,14 +81,14 @@ class FlatMap {
 
   void Grow(size_t count) {
     constexpr size_t kFewest = 16;
-    Table old = std::exchange(slots_, Table(std::bit_ceil(std::max(kFewest, count + count / 2))));
+    std::vector<Slot> old(std::bit_ceil(std::max(kFewest, count + count / 2)));
+    old.swap(slots_);
     for (Slot& slot : old) {
       if (slot.used) slots_[Probe(slot.key)] = std::move(slot);
     }
   }
 
-  using Table = std::vector<Slot, HugePages<Slot>>;
-  Table slots_;  // a power of two
+  std::vector<Slot> slots_;  // a power of two
   size_t size_ = 0;
 };
 

@@ -27,6 +27,8 @@ constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50
 constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kMaxComment = 0xffff,
                  kEnd64Size = 56, kLocatorSize = 20;
 constexpr uint16_t kStored = 0, kDeflated = 8, kEncrypted = 1;
+constexpr uint16_t kNamesAreUtf8 =
+    0x800;  // without this flag names beyond ASCII are in code page 437
 constexpr uint64_t kMax32 = 0xffffffff;
 constexpr uint16_t kZip64Extra = 1;
 
@@ -191,7 +193,9 @@ Result<Tensor> ReadArray(std::string_view zip, const std::shared_ptr<const void>
 // Local and central headers share these fields. 1980-01-01, the first day that zip knows.
 void PutCommon(std::string& out, const Entry& entry) {
   Put(out, 20, 2);  // version needed
-  Put(out, 0, 2);   // flags
+  const bool ascii =
+      std::ranges::all_of(entry.name, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  Put(out, ascii ? 0 : kNamesAreUtf8, 2);  // flags
   Put(out, kStored, 2);
   Put(out, 0, 2);  // time
   Put(out, 0x21, 2);

@@ -27,7 +27,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/huge_pages.h"
 #include "engine/base/ids.h"
 #include "engine/graph/name_table.h"
 #include "engine/graph/type.h"
@@ -316,12 +315,10 @@ class Graph {
   void Bury(ValueId v);
   void Hold(Value& value, Tensor tensor);
 
-  template <class T>
-  using Table = std::vector<T, HugePages<T>>;
-  Table<Node> nodes_;
-  Table<Value> values_;
-  Table<Use> uses_;
-  Table<ValueId> outputs_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Use> uses_;
+  std::vector<ValueId> outputs_;
   std::vector<OutputSlot> output_slots_;
   std::deque<Body> bodies_;
   struct Adoption {  // a body changed hands

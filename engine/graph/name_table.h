@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/huge_pages.h"
-
 namespace qrewrite {
 
 // A text that lives as long as the graph it is given to: a slice of the file that the graph was
@@ -126,7 +124,7 @@ class NameTable {
 
   void Grow();
 
-  std::vector<Slot, HugePages<Slot>> slots_;
+  std::vector<Slot> slots_;
   size_t size_ = 0;
 };
 

@@ -46,7 +46,7 @@ std::string_view NameArena::Keep(std::string_view text) {
 }
 
 void NameTable::Grow() {
-  std::vector<Slot, HugePages<Slot>> old(slots_.size() + slots_.size() / 2);
+  std::vector<Slot> old(slots_.size() + slots_.size() / 2);
   old.swap(slots_);
   for (const Slot& slot : old) {
     if (slot.reference == kNone) continue;
@@ -119,10 +119,10 @@ std::string_view Graph::NamePool::Fresh(const auto& table, std::string_view wish
 }
 
 // Used in graph.cc.
-template void Graph::NamePool::Add(const Graph::Table<Graph::Value>&, std::string_view);
-template void Graph::NamePool::Add(const Graph::Table<Graph::Node>&, std::string_view);
-template void Graph::NamePool::Retain(const Graph::Table<Graph::Value>&, size_t);
-template void Graph::NamePool::Retain(const Graph::Table<Graph::Node>&, size_t);
+template void Graph::NamePool::Add(const std::vector<Graph::Value>&, std::string_view);
+template void Graph::NamePool::Add(const std::vector<Graph::Node>&, std::string_view);
+template void Graph::NamePool::Retain(const std::vector<Graph::Value>&, size_t);
+template void Graph::NamePool::Retain(const std::vector<Graph::Node>&, size_t);
 
 void Graph::AdoptNames(NameTable names) {
   if (names.size() == values_.size()) value_names_.Adopt(std::move(names));

@@ -10,6 +10,7 @@
 #include "engine/base/diagnostics.h"
 #include "engine/onnx_io/sparse.h"
 #include "engine/onnx_io/wire.h"
+#include "engine/ops/signature_words.h"
 
 namespace qrewrite {
 namespace {
@@ -97,6 +98,8 @@ AttrKind GuessKind(const RawAttribute& a) {
   return AttrKind::kUndefined;
 }
 
+std::string_view NameOf(AttrKind kind) { return kAttrKindNames[static_cast<size_t>(kind)]; }
+
 bool Split(std::string_view message, RawAttribute& a) {
   bool ok = true;
   WireReader fields(message);
@@ -106,6 +109,21 @@ bool Split(std::string_view message, RawAttribute& a) {
   }
   if (a.kind == AttrKind::kUndefined && !a.newer_kind && !a.opaque) a.kind = GuessKind(a);
   return ok && fields.ok();
+}
+
+// Whether the field of the declared kind is there, or may be: an empty list, and the 0 of some writers, leave no trace.
+bool HoldsItsKind(const RawAttribute& a) {
+  switch (a.kind) {
+    case AttrKind::kFloat: return a.f.has_value();
+    case AttrKind::kInt: return a.i.has_value();
+    case AttrKind::kString: return a.s.has_value();
+    case AttrKind::kFloats: return !a.floats.empty();
+    case AttrKind::kInts: return !a.ints.empty();
+    case AttrKind::kStrings: return !a.strings.empty();
+    case AttrKind::kTensors: return !a.tensors.empty();
+    case AttrKind::kGraphs: return !a.graphs.empty();
+    default: return true;  // others are looked at where they are read
+  }
 }
 
 class Converter {
@@ -118,6 +136,10 @@ class Converter {
   Result<AttrValue> Value() {
     if (!raw_.reference.empty()) {
       return AttrValue(AttrReference{std::string(raw_.reference), raw_.kind});
+    }
+    if (const AttrKind held = GuessKind(raw_);
+        held != AttrKind::kUndefined && !HoldsItsKind(raw_)) {
+      return Fault(fmt::format("is declared as {} and holds {}", NameOf(raw_.kind), NameOf(held)));
     }
     switch (raw_.kind) {
       case AttrKind::kFloat: return AttrValue(raw_.f.value_or(0.0f));

@@ -39,6 +39,7 @@ class BodyReader {
     // the next node's first output is `next_output`.
     bool declared = false;
     ValueId next_output = {};
+    ValueId made_here = {};  // the first output of the node that is read, once all are declared
   };
   // Of nodes or initializers: there may be millions, so the list does not move while it grows.
   using FieldList = std::deque<FieldSlice>;
@@ -61,6 +62,8 @@ class BodyReader {
   // Adds the outputs of `nodes` from the `next` one on, unless it was done.
   Status DeclareOutputs(const FieldList& nodes, size_t next, Scope& scope);
   Status AddNamed(Scope& scope, std::string_view name, ValueId* value);
+  // The graph of `scope` makes `name`: its outer graphs must not have it yet.
+  Status CheckNew(const Scope& scope, std::string_view name) const;
   Status ReadNodes(const FieldList& nodes, Scope& scope);
   // Splits node `index` and fetches what its names will be looked up in.
   Status SplitNode(const FieldList& nodes, size_t index, RawNode& raw, const Scope& scope) const;

@@ -60,10 +60,24 @@ Status BodyReader::DeclareOutputs(const FieldList& nodes, size_t next, Scope& sc
     WireReader fields(ContentOf(nodes[i]));
     while (const WireField* f = fields.Next()) {
       if (!f->IsBytes(NodeProto::kOutputFieldNumber) || f->bytes.empty()) continue;
+      QR_RETURN_IF_ERROR(CheckNew(scope, f->bytes));
       ValueId v;
       QR_RETURN_IF_ERROR(AddNamed(scope, f->bytes, &v));
     }
     if (!fields.ok()) return Invalid("a node is damaged: it is not a valid protobuf message");
+  }
+  return {};
+}
+
+// Inner graphs may hide what their outer graphs make later, and initializers and inputs may hide anything; onnx's checker and ONNX
+// Runtime refuse the rest.
+Status BodyReader::CheckNew(const Scope& scope, std::string_view name) const {
+  for (const Scope* outer = scope.outer; outer != nullptr; outer = outer->outer) {
+    const ValueId other = Find(*outer, name);
+    if (!other.valid() || other.index >= outer->made_here.index) continue;
+    return Invalid(fmt::format(
+        "a node of the graph `{}` makes `{}`, a name that a graph around it has already",
+        Printable(graph_.body(scope.body).name), Printable(name)));
   }
   return {};
 }
@@ -149,6 +163,7 @@ Status BodyReader::ReadNode(const FieldList& nodes, size_t index, RawNode& raw, 
     QR_RETURN_IF_ERROR(DeclareOutputs(nodes, index, scope));
   }
   raw.output_values.clear();
+  scope.made_here = scope.next_output;
   for (const std::string_view name : raw.outputs) {
     ValueId v;
     if (!name.empty() && scope.declared) {

@@ -11,6 +11,7 @@
 #include "engine/base/file_kind.h"
 #include "engine/onnx_io/body_reader.h"
 #include "engine/onnx_io/functions.h"
+#include "engine/onnx_io/required_graphs.h"
 #include "engine/onnx_io/wire.h"
 
 namespace qrewrite {
@@ -114,6 +115,7 @@ Status ReadModel(std::string_view bytes, const TensorSource& tensors, Graph& gra
   if (!has_graph) return Invalid("the file is no ONNX model: there is no graph in it");
   if (graph.opset().empty() && graph.ir_version < kFirstIrWithOpsets) graph.opset()[""] = 1;
   QR_RETURN_IF_ERROR(CheckFunctions(graph));
+  QR_RETURN_IF_ERROR(CheckRequiredGraphs(graph));
   FindFunctionValues(graph, source.function_values);
   source.bodies.resize(graph.num_bodies());
   source.nodes.resize(graph.num_nodes());

@@ -13,7 +13,6 @@
 #include "tools/cli/bisect.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
-#include "tools/cli/heap.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/progress.h"
@@ -407,7 +406,6 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
   const std::vector<Rules>& sets = Keep(std::move(loaded));
   QR_ASSIGN_OR_RETURN(const OutputPaths paths, CheckArguments(a, sets, settings));
   if (paths.model == "-") SendReportsToStderr();
-  ExpectHeapFor(a.model);
   QR_ASSIGN_OR_RETURN(Model read, Model::Load(a.model));
   Model& model = Keep(std::move(read));
   if (!a.bisect.empty()) {

@@ -14,7 +14,6 @@
 #include "engine/base/diagnostics.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
-#include "tools/cli/heap.h"
 #include "tools/cli/process.h"
 #include "tools/cli/terminal.h"
 
@@ -77,7 +76,6 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace qrewrite::cli;
   SetUpProcess();
-  ExpectHeap(size_t{32} << 20);
   try {
     const int code = Main(argc, argv);
     const int flushed = FlushOutput();

@@ -33,6 +33,15 @@ TEST_CASE("Npz: what is written is read back, and equal arrays give equal bytes"
   }
 }
 
+TEST_CASE("Npz: names beyond ASCII are said to be UTF-8") {
+  const auto flags = [](const char* key) {
+    const std::string bytes = *MakeNpz({{key, Tensor::Bool(true)}});
+    return static_cast<unsigned char>(bytes[6]) | static_cast<unsigned char>(bytes[7]) << 8;
+  };
+  CHECK(flags("x") == 0);
+  CHECK(flags("\xc3\xbc") == 0x800);
+}
+
 TEST_CASE("Npz: types that NumPy does not have are widened") {
   const auto back =
       ParseNpz("a.npz", *MakeNpz({

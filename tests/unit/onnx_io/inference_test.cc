@@ -86,9 +86,6 @@ TEST_CASE("Inference: types of one node") {
             "<then_branch = a () => (float[2, N] o) { o = F(x) }, "
             " else_branch = b () => (float[2, 7] p) { p = F(x) }> }",
             "float[2,?]"},
-           {"g (bool c, float[N] x) => (y) { y = If (c) "
-            "<then_branch = a () => (float[2] o) { o = F(x) }> }",
-            "?"},
            {"g (int8[1, 1, 3, 3] x, int8[1, 1, 3, 3] w) => (y) { y = Conv(x, w) }",
             "int8[1,1,1,1]"},
        }) {

@@ -70,7 +70,7 @@ TEST_CASE("Reader: subgraphs capture outer values, shadow them, and see later on
   const auto file = Parse(GraphModel(R"(
     g (bool c, float[N] x, float[N] s) => (float[N] y) {
       y = If (c) <
-        then_branch = a () => (float[N] o) { s = Neg(late)  o = Add(s, x) },
+        then_branch = a () => (float[N] o) <float[1] s = {1}> { t = Neg(late)  u = Add(s, t)  o = Add(u, x) },
         else_branch = b () => (float[N] p) { p = Add(s, x) }
       >
       late = Abs(x)
@@ -87,11 +87,24 @@ TEST_CASE("Reader: subgraphs capture outer values, shadow them, and see later on
   const ValueId x = g.body(g.main()).inputs[1], s = g.body(g.main()).inputs[2];
   const NodeId add = g.producer(g.output(then_body, 0));
   CHECK(g.input(add, 1) == x);
-  CHECK(g.input(add, 0) != s);
-  CHECK(g.body_of(g.input(add, 0)) == then_body);
+  const ValueId own = g.input(g.producer(g.input(add, 0)), 0);
+  CHECK(own != s);
+  CHECK(g.body_of(own) == then_body);
   CHECK(g.num_uses(s) == 1);  // of the else branch
   CHECK(g.num_uses(x) == 3);
   CHECK(g.num_uses(ValueNamed(g, "late")) == 1);
+}
+
+TEST_CASE("Reader: an inner graph may make what its outer graph makes later, or there and then") {
+  CHECK(Fault(GraphModel(R"(
+    g (bool c, float[N] x) => (float[N] z) {
+      y = If (c) <
+        then_branch = a () => (float[N] y) { late = Neg(x)  y = Abs(late) },
+        else_branch = b () => (float[N] p) { p = Add(late, x) }
+      >
+      late = Abs(x)
+      z = Add(y, late)
+    })")) == "");
 }
 
 TEST_CASE("Reader: outputs have ids in the order of the nodes, whatever that order is") {
@@ -272,10 +285,12 @@ onnx::ModelProto NestedModel(int depth) {
     onnx::NodeProto* node = graph->mutable_node(0);
     node->set_op_type("If");
     node->clear_attribute();
-    auto* attribute = node->add_attribute();
-    attribute->set_name("then_branch");
-    attribute->set_type(onnx::AttributeProto::GRAPH);
-    graph = attribute->mutable_g();
+    for (const char* name : {"else_branch", "then_branch"}) {
+      auto* attribute = node->add_attribute();
+      attribute->set_name(name);
+      attribute->set_type(onnx::AttributeProto::GRAPH);
+      graph = attribute->mutable_g();
+    }
     auto* inner = graph->add_node();
     inner->set_op_type("Identity");
     inner->add_input("c");
@@ -317,11 +332,42 @@ TEST_CASE("Reader: a graph that contradicts itself is refused, naming the culpri
            {"g (bool c) => (float[N] y) { [n] y = If (c) <then_branch = t () => (float[N] o) "
             "{ o = Relu(y) }> }",
             "the graph has a cycle"},
+           {"g (bool c, float[N] x) => (float[N] y) { [n] y = If (c) <then_branch = t () => "
+            "(float[N] "
+            "o) { x = Relu(x) o = Neg(x) }, else_branch = e () => (float[N] p) { p = Relu(x) }> }",
+            "a node of the graph `t` makes `x`, a name that a graph around it has already"},
+           {"g (bool c, float[N] x) => (float[N] y) { v = Abs(x) [n] y = If (c) <then_branch = t "
+            "() "
+            "=> (float[N] o) { o = If (c) <then_branch = u () => (float[N] q) { v = Relu(x) q = "
+            "Neg(v) }, else_branch = w () => (float[N] r) { r = Neg(v) }> }, else_branch = e () => "
+            "(float[N] p) { p = Relu(v) }> }",
+            "a node of the graph `u` makes `v`"},
+           {"g (bool c, float[N] x) => (float[N] y) { [n] y = If (c) <then_branch = t () => "
+            "(float[N] "
+            "o) { o = Relu(x) }> }",
+            "If `n` has no `else_branch`, which it must have"},
+           {"g (float[N] x) => (float[N] y) { y = Loop(, , x) }", "has no `body`"},
        }) {
     const std::string fault = Fault(GraphModel(c.graph));
     CAPTURE(c.graph);
     CHECK_MESSAGE(Contains(fault, c.message), fault);
   }
+}
+
+TEST_CASE("Reader: an attribute holds what it is declared as") {
+  const auto fault = [](auto change) {
+    onnx::ModelProto model = GraphModel("g (float[N] x) => (float[N] y) { [n] y = F<a = 1>(x) }");
+    change(*model.mutable_graph()->mutable_node(0)->mutable_attribute(0));
+    return Fault(model);
+  };
+  using onnx::AttributeProto;
+  CHECK(Contains(fault([](AttributeProto& a) { a.set_type(AttributeProto::FLOAT); }),
+                 "attribute `a` of node `n` (F) is declared as float and holds int"));
+  CHECK(Contains(fault([](AttributeProto& a) { a.set_type(AttributeProto::INTS); }),
+                 "is declared as ints and holds int"));
+  // The 0 of some writers leaves no trace, and some write what they do not use.
+  CHECK(fault([](AttributeProto& a) { a.clear_i(), a.set_type(AttributeProto::FLOAT); }) == "");
+  CHECK(fault([](AttributeProto& a) { a.set_f(2); }) == "");
 }
 
 TEST_CASE("Reader: functions that contradict each other are refused") {
