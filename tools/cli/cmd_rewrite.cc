@@ -13,6 +13,7 @@
 #include "tools/cli/bisect.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/heap.h"
 #include "tools/cli/observers.h"
 #include "tools/cli/paths.h"
 #include "tools/cli/progress.h"
@@ -401,6 +402,7 @@ Result<Report> ApplyWatched(const Arguments& a, const std::vector<Rules>& sets,
 
 // The exit code. `told`: the report was printed, also if there is an error. To be called once.
 Result<int> RewriteModel(const Arguments& a, bool& told) {
+  PrepareHeap();
   QR_ASSIGN_OR_RETURN(const Settings settings, ParseSettings(a.set));
   QR_ASSIGN_OR_RETURN(std::vector<Rules> loaded, LoadAll(a.rules, !a.verify.empty()));
   const std::vector<Rules>& sets = Keep(std::move(loaded));

@@ -1,0 +1,36 @@
+#include "tools/cli/heap.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#if defined(__GLIBC__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define QREWRITE_HAS_BREAK 1
+#endif
+
+namespace qrewrite::cli {
+
+#ifdef QREWRITE_HAS_BREAK
+void PrepareHeap() {
+  constexpr size_t kFirst = size_t{6} << 20;  // what loading and compiling a rule set takes
+  constexpr int kKept = 1 << 30;
+  mallopt(M_TRIM_THRESHOLD, kKept);
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#ifdef MADV_POPULATE_WRITE
+  void* const memory = std::malloc(kFirst);
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page;
+  if (memory != nullptr)
+    madvise(reinterpret_cast<void*>(begin), kFirst - page, MADV_POPULATE_WRITE);
+  std::free(memory);
+#endif
+}
+#else
+void PrepareHeap() {}
+#endif
+
+}  // namespace qrewrite::cli
