@@ -10,7 +10,6 @@
 #include "engine/base/diagnostics.h"
 #include "engine/onnx_io/sparse.h"
 #include "engine/onnx_io/wire.h"
-#include "engine/ops/signature_words.h"
 
 namespace qrewrite {
 namespace {
@@ -98,7 +97,10 @@ AttrKind GuessKind(const RawAttribute& a) {
   return AttrKind::kUndefined;
 }
 
-std::string_view NameOf(AttrKind kind) { return kAttrKindNames[static_cast<size_t>(kind)]; }
+const std::string& NameOf(AttrKind kind) {
+  return onnx::AttributeProto_AttributeType_Name(
+      static_cast<onnx::AttributeProto_AttributeType>(kind));
+}
 
 bool Split(std::string_view message, RawAttribute& a) {
   bool ok = true;

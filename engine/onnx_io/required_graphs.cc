@@ -1,26 +1,28 @@
 #include "engine/onnx_io/required_graphs.h"
 
+#include <cstdint>
+#include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <onnx/defs/schema.h>
 
 #include "engine/base/diagnostics.h"
 #include "engine/graph/find.h"
 #include "engine/graph/node_text.h"
-#include "engine/ops/signature.h"
+#include "engine/onnx_io/schemas.h"
 
 namespace qrewrite {
 namespace {
 
-// The same at all versions of an operator.
 std::vector<std::string> RequiredGraphs(const OpName& op) {
+  constexpr int64_t kNewest = std::numeric_limits<int>::max();  // they are the same at all versions
   std::vector<std::string> names;
-  const Signature* signature = Signatures::Builtin().Newest(op.domain, op.name);
-  if (signature == nullptr || !signature->has_subgraphs) return names;
-  for (const FormalAttribute& attribute : signature->attributes) {
-    if (attribute.required && attribute.kind == AttrKind::kGraph) names.push_back(attribute.name);
+  const onnx::OpSchema* schema = FindSchema(op.domain, op.name, kNewest);
+  if (schema == nullptr) return names;
+  for (const auto& [name, attribute] : schema->attributes()) {
+    if (attribute.required && attribute.type == onnx::AttributeProto::GRAPH) names.push_back(name);
   }
   return names;
 }

@@ -1,8 +1,8 @@
 #include "tools/cli/heap.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
+#include <memory>
 
 #if defined(__GLIBC__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
@@ -22,10 +22,12 @@ void PrepareHeap() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #ifdef MADV_POPULATE_WRITE
   void* const memory = std::malloc(kFirst);
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page;
-  if (memory != nullptr)
-    madvise(reinterpret_cast<void*>(begin), kFirst - page, MADV_POPULATE_WRITE);
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* begin = memory;
+  size_t left = kFirst;
+  if (memory != nullptr && std::align(page, page, begin, left) != nullptr) {
+    madvise(begin, left / page * page, MADV_POPULATE_WRITE);
+  }
   std::free(memory);
 #endif
 }

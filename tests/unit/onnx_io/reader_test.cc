@@ -362,9 +362,9 @@ TEST_CASE("Reader: an attribute holds what it is declared as") {
   };
   using onnx::AttributeProto;
   CHECK(Contains(fault([](AttributeProto& a) { a.set_type(AttributeProto::FLOAT); }),
-                 "attribute `a` of node `n` (F) is declared as float and holds int"));
+                 "attribute `a` of node `n` (F) is declared as FLOAT and holds INT"));
   CHECK(Contains(fault([](AttributeProto& a) { a.set_type(AttributeProto::INTS); }),
-                 "is declared as ints and holds int"));
+                 "is declared as INTS and holds INT"));
   // The 0 of some writers leaves no trace, and some write what they do not use.
   CHECK(fault([](AttributeProto& a) { a.clear_i(), a.set_type(AttributeProto::FLOAT); }) == "");
   CHECK(fault([](AttributeProto& a) { a.set_f(2); }) == "");
