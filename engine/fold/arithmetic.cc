@@ -247,11 +247,14 @@ OutputTypes FloatTypes(const FoldCall& call) { return BroadcastTypes(call, HasFl
 Outputs Mean(const FoldCall& call) {
   QR_RETURN_IF_ERROR(FloatTypes(call).status());
   QR_ASSIGN_OR_RETURN(const std::vector<Tensor> sum, Variadic<AddOp>(call));
-  // ONNX Runtime multiplies by the reciprocal.
-  const float share = 1.0f / static_cast<float>(call.inputs.size());
+  const size_t count = call.inputs.size();
   return One(VisitFloat(sum[0].dtype(), [&](auto tag) -> Result<Tensor> {
     using T = typename decltype(tag)::type;
-    return MapLoop<T, T>(sum[0], sum[0].dtype(), [share](T x) { return x * share; });
+    // ONNX Runtime, which has no kernel for double, multiplies by the reciprocal.
+    return MapLoop<T, T>(sum[0], sum[0].dtype(), [count](T x) {
+      if constexpr (std::is_same_v<T, double>) return x / static_cast<T>(count);
+      return x * (T(1) / static_cast<T>(count));
+    });
   }));
 }
 

@@ -179,6 +179,13 @@ TEST_CASE("Fold: integers that leave their type") {
   CHECK(!Call("Pad", {Tensor::Int64s({1, 2}), Tensor::Int64s({lowest, highest})}).ok());
 }
 
+TEST_CASE("Fold: numbers of double are computed in double") {
+  const Tensor one = *FromDoubles(DType::kDouble, {2}, std::vector<double>{1, 3});
+  const Outputs mean = Call("Mean", {one, one, one});
+  REQUIRE(mean.ok());
+  CHECK(*ToDoubles((*mean)[0]) == std::vector<double>{1, 3});
+}
+
 TEST_CASE("Fold: strings are moved") {
   const Tensor words = Tensor::Strings({2, 2}, {"a", "b", "c", "d"});
   CHECK((*Call("Transpose", {words}))[0].strings() == std::vector<std::string>{"a", "c", "b", "d"});
