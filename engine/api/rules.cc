@@ -90,9 +90,10 @@ std::vector<ParamInfo> Rules::params() const {
   for (const Param& param : impl_->set->params) {
     ParamInfo info{.name = param.name,
                    .type = std::string(ParamTypeText(param.type)),
-                   .default_value = LiteralText(param.default_value),
+                   .default_value = {},
                    .one_of = {},
                    .doc = param.doc};
+    if (param.default_value != Literal()) info.default_value = LiteralText(param.default_value);
     for (const Literal& choice : param.one_of) info.one_of.push_back(LiteralText(choice));
     infos.push_back(std::move(info));
   }

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct LoadRulesOptions {
 struct ParamInfo {
   std::string name;
   std::string type;  // bool, int, float, string, path, regex, bytes, ints, floats, strings, any
-  std::string default_value;  // as `--set` takes it; "" if it has none
+  std::optional<std::string> default_value;  // as `--set` takes it
   std::vector<std::string> one_of;
   std::string doc;
 };

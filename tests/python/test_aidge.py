@@ -197,8 +197,9 @@ def test_sixteen_bits(tmp_path):
     def net(e: Export):
         return e.model(e.conv(e.conv(e.input(), 3, 8, bits=1, lo=-32768, hi=32767), 8, 4, bits=12))
 
-    done, out = rewrite(net(Export("fake")), "aidge_export_qdq", tmp_path)
-    assert done.returncode == 3 and "16 bits opset 21" in done.stderr and not out.exists()
+    done, out = rewrite(net(Export("fake")), "aidge_export_qdq", tmp_path, "output=integer")
+    assert done.returncode == 0 and "16 bits opset 21" in done.stderr
+    assert_computes_the_export(net, out)
     done, out = rewrite(net(Export("fake", opset=21)), "aidge_export_qdq", tmp_path, "output=integer")
     assert done.returncode == 0, done.stderr
     assert_computes_the_export(net, out)
@@ -224,12 +225,28 @@ def test_layer_without_quantizer(form, tmp_path):
     assert done.returncode == 3 and "a layer of integers must end in a quantizer" in done.stderr and not out.exists()
 
 
-def test_zero_point(tmp_path):
-    e = Export("fake")
-    x = e.conv(e.input(), 3, 8)
-    e.constants[-3] = numpy_helper.from_array(np.float32(3), e.constants[-3].name)      # that of the Add
-    done, out = rewrite(e.model(x), "aidge_export_qdq", tmp_path)
-    assert done.returncode == 3 and "a quantizer has zero point 0" in done.stderr and not out.exists()
+def with_constant(value: float, at: int):
+    """A quantizer between two layers, of whose three last constants (zero point, bounds) one is `value`."""
+    def net(e: Export):
+        x = e.conv(e.input(), 3, 8)
+        e.constants[at] = numpy_helper.from_array(np.float32(value), e.constants[at].name)
+        return e.model(e.conv(x, 8, 4), x)
+    return net
+
+
+@pytest.mark.parametrize("rules", ["aidge_export_qdq", "aidge_export_qop"])
+@pytest.mark.parametrize("value, at", [(3, -3), (-3.5, -2), (100.25, -1)])
+def test_quantizer_that_aidge_has_not(value, at, rules, tmp_path):
+    """It stays as it is, and the layers around it are quantized all the same."""
+    net = with_constant(value, at)
+    done, out = rewrite(net(Export("fake")), rules, tmp_path, "output=integer")
+    assert done.returncode == 0 and "a quantizer has zero point 0 and two integers as bounds" in done.stderr
+    model = onnx.load(out)
+    assert sum(n.op_type in ("QuantizeLinear", "QLinearConv") for n in model.graph.node) == 2
+    assert [n.op_type for n in model.graph.node].count("Round") == 1
+    x = np.random.default_rng(0).normal(0, 3, (1, 3, 8, 8)).astype(np.float32)
+    for want, have in zip(run(net(Export("fake")).SerializeToString(), x), run(out.read_bytes(), x)):
+        np.testing.assert_array_equal(have, want)
 
 
 # What stays float between two layers, and the layers beside it are quantized all the same.

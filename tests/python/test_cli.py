@@ -339,6 +339,8 @@ def test_lint():
 def test_rules():
     out, err = run("rules", "tidy", "net")
     golden("rules_described.txt", out)
+    Path("params.yaml").write_text("qrewrite: 1\nname: params\nparams:\n  names: {type: strings, default: []}\n  file: {type: path}\nrules: []\n")
+    assert "  names: strings, default empty\n  file: path, not set\n" in run("rules", "./params.yaml")[0]
     out, err = run("rules", code=4)  # `broken` is among them
     assert re.search(r"^tidy +Relu twice is Relu once\.$", out, re.M)
     assert "mtach" in err

@@ -40,6 +40,8 @@ def test_what_is_in_a_rule_set():
     assert rules.rules[1]._asdict() == {"name": "neg-of-neg", "doc": "two signs", "equivalence": "", "opset": "",
                                         "counters": ["neg-of-neg"], "tests": 0}
     assert rules.params == [("most", "int", "4", [], "how many")]
+    without = Rules.from_dict({"params": {"names": {"type": "strings", "default": []}, "file": {"type": "path"}}})
+    assert [p.default for p in without.params] == ["", None]
     assert any("most" in finding.message for finding in rules.lint())  # no rule uses it
     loaded = Rules.load("optimize")
     assert Path(loaded.path).name == "optimize.yaml" and loaded.files[0] == loaded.path and loaded.lint() == []

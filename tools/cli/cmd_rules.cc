@@ -47,6 +47,11 @@ std::string Indented(std::string_view text, std::string_view indent) {
   return out;
 }
 
+std::string DefaultOf(const ParamInfo& param) {
+  if (!param.default_value) return ", not set";
+  return ", default " + (param.default_value->empty() ? "empty" : *param.default_value);
+}
+
 void Describe(const Rules& rules) {
   Print(fmt::format("{}{}\n", Painted(Colour::kBold, rules.name()),
                     rules.opset().empty() ? "" : "  (opset " + rules.opset() + ")"));
@@ -57,7 +62,7 @@ void Describe(const Rules& rules) {
   for (const ParamInfo& param : params) {
     std::string line = fmt::format("  {}: {}", param.name, param.type);
     if (!param.one_of.empty()) line += fmt::format(", one of {}", fmt::join(param.one_of, ", "));
-    line += param.default_value.empty() ? ", not set" : ", default " + param.default_value;
+    line += DefaultOf(param);
     Print(line + "\n" + Indented(param.doc, "      "));
   }
   const std::vector<RuleInfo> infos = rules.rules();

@@ -86,8 +86,10 @@ Rules Parse(const nb::bytes& name, const nb::bytes& text, const Functions* funct
 nb::list ParamsOf(const Rules& rules) {
   nb::list list;
   for (const ParamInfo& param : rules.params()) {
-    list.append(nb::make_tuple(Text(param.name), Text(param.type), Text(param.default_value),
-                               Texts(param.one_of), Text(param.doc)));
+    const nb::object value =
+        param.default_value ? nb::object(Text(*param.default_value)) : nb::none();
+    list.append(nb::make_tuple(Text(param.name), Text(param.type), value, Texts(param.one_of),
+                               Text(param.doc)));
   }
   return list;
 }

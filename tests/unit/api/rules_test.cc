@@ -15,7 +15,7 @@ TEST_CASE("Rules: what a file says about itself") {
   CHECK(rules.params()[0].one_of == std::vector<std::string>{"auto", "never"});
   CHECK(rules.params()[1].type == "int");
   CHECK(rules.params()[2].type == "path");
-  CHECK(rules.params()[2].default_value.empty());
+  CHECK_FALSE(rules.params()[2].default_value);
   CHECK(rules.HasParam("limit"));
   CHECK_FALSE(rules.HasParam("limits"));
   REQUIRE(rules.rules().size() == 1);

@@ -21,8 +21,8 @@ class Param(NamedTuple):
     name: str
     #: "bool", "int", "float", "string", "path", "regex", "bytes", "ints", "floats", "strings" or "any".
     type: str
-    #: As text; "" if it has none.
-    default: str
+    #: As text; None if it has none.
+    default: str | None
     one_of: list[str]
     doc: str
 
