@@ -164,6 +164,24 @@ MODELS = [
         <{tensor("g", (8,))}, {tensor("bias", (8,))}> {{
         a = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.001> (x, z, g, bias)
         y = SimplifiedLayerNormalization <epsilon = 0.001> (a, g) }}""", "Unimplemented(SkipSimplifiedLayerNormalization)"),
+    FloatModel("mask_added", f"""g (float[BATCH, 4, 8] x) => (float[BATCH, 4, 4] y)
+            <float[4, 4] m = {{0, -1e9, -1e9, -1e9, 0, 0, -1e9, -1e9, 0, 0, 0, -1e9, 0, 0, 0, 0}}> {{
+        t = Transpose <perm = [0, 2, 1]> (x)
+        s = MatMul (x, t)
+        a = Add (s, m)
+        y = Softmax <axis = 2> (a) }}""", "General synthesis error"),
+    FloatModel("mask_filled", f"""g (float[BATCH, 4, 8] x, bool[BATCH, 1, 4] c) => (float[BATCH, 4, 4] y)
+            <float[1] low = {{-3.4028235e38}}, float[1] none = {{0}}> {{
+        t = Transpose <perm = [0, 2, 1]> (x)
+        s = MatMul (x, t)
+        m = Where (c, low, none)
+        a = Add (s, m)
+        y = Softmax <axis = -1> (a) }}""", None, opsets=(13, 17, 18, 21)),
+    FloatModel("mask_chosen", f"""g (float[BATCH, 4, 8] x, bool[BATCH, 1, 4] c) => (float[BATCH, 4, 4] y) <float[1] low = {{-1e9}}> {{
+        t = Transpose <perm = [0, 2, 1]> (x)
+        s = MatMul (x, t)
+        a = Where (c, s, low)
+        y = Softmax <axis = -1> (a) }}""", None, opsets=(13, 17, 18, 21)),
     FloatModel("attention", f"""g (float[BATCH, 4, 8] x) => (float[BATCH, 4, 8] y) <{tensor("w", (8, 24))}, {tensor("b", (24,))}> {{
         a = com.microsoft.Attention <num_heads = 2> (x, w, b)
         y = com.microsoft.Attention <num_heads = 4, scale = 0.5> (a, w, b) }}""", ""),
@@ -189,6 +207,8 @@ MODELS = [
         z = Pad <mode = "edge"> (x, q) }""", "pad mode or pad type"),
     FloatModel("resize_linear", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 6] y) <float[0] none = {}, float[4] scales = {1, 1, 2, 1.5}> {
         y = Resize <mode = "linear"> (x, none, scales) }""", "only nearest neighbor interpolation"),
+    FloatModel("resize_torch", """g (float[2, 2, 3, 4] x) => (float[2, 2, 6, 6] y) <float[0] none = {}, float[4] scales = {1, 1, 2, 1.5}> {
+        y = Resize <mode = "linear", nearest_mode = "floor", cubic_coeff_a = -0.75> (x, none, scales) }""", "Cannot reshape tensor"),
     FloatModel("resize_corners", """g (float[2, 2, 3, 4] x) => (float[2, 2, 5, 2] y) <float[0] none = {}, int64[4] sizes = {2, 2, 5, 2}> {
         y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, none, none, sizes) }""", "only nearest neighbor interpolation"),
     FloatModel("resize_nearest", """g (float[BATCH, 2, 4, 6] x) => (float[BATCH, 2, 8, 12] y, float[BATCH, 2, 2, 9] z)
