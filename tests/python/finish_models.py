@@ -177,6 +177,27 @@ MODELS = [
         m = Where (c, low, none)
         a = Add (s, m)
         y = Softmax <axis = -1> (a) }}""", None, opsets=(13, 17, 18, 21)),
+    FloatModel("mask_product", f"""g (float[BATCH, 4, 8] x, int64[BATCH, 4] n) => (float[BATCH, 4, 4] y)
+            <float[1] low = {{-3.4028235e38}}, float[1] one = {{1}}, int64[3] by = {{-1, 1, 4}}> {{
+        t = Transpose <perm = [0, 2, 1]> (x)
+        s = MatMul (x, t)
+        r = Reshape (n, by)
+        f = Cast <to = 1> (r)
+        v = Sub (one, f)
+        m = Mul (v, low)
+        a = Add (s, m)
+        y = Softmax <axis = -1> (a) }}""", "significant bit truncation", opsets=(13, 17, 18, 21)),
+    FloatModel("cut_numbers", """g (float[BATCH, 8] x) => (float[BATCH, 8] y) {
+        i = Cast <to = 7> (x)
+        y = Cast <to = 1> (i) }""", "wrong", opsets=(13, 18)),
+    FloatModel("number_flags", """g (float[BATCH, 8] x) => (float[BATCH, 8] y) {
+        b = Cast <to = 9> (x)
+        y = Cast <to = 1> (b) }""", "wrong", opsets=(13, 18)),
+    FloatModel("equal_floats", """g (float[BATCH, 8] x) => (float[BATCH, 8] y) {
+        f = Floor (x)
+        r = Relu (f)
+        e = Equal (f, r)
+        y = Cast <to = 1> (e) }""", "wrong", opsets=(13, 18)),
     FloatModel("mask_chosen", f"""g (float[BATCH, 4, 8] x, bool[BATCH, 1, 4] c) => (float[BATCH, 4, 4] y) <float[1] low = {{-1e9}}> {{
         t = Transpose <perm = [0, 2, 1]> (x)
         s = MatMul (x, t)
