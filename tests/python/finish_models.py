@@ -198,6 +198,19 @@ MODELS = [
         r = Relu (f)
         e = Equal (f, r)
         y = Cast <to = 1> (e) }""", "wrong", opsets=(13, 18)),
+    FloatModel("instances", f"""g (float[2, 3, 5] x) => (float[2, 3, 5] y, float[2, 6, 5] z) <{tensor("s", (3,))}, {tensor("b", (3,))}, float[6] t = {{1, 2, 3, 4, 5, 6}}> {{
+        y = InstanceNormalization (x, s, b)
+        c = Concat <axis = 1> (x, y)
+        z = InstanceNormalization (c, t, t) }}""", "wrong", opsets=(13, 18), tolerance=1e-4),
+    FloatModel("group_norm_batch", """g (float[2, 4, 5] x) => (float[2, 4, 5] y) <float[4] s = {1, 2, 3, 4}, float[4] b = {0, 1, 0, 1}> {
+        y = GroupNormalization <num_groups = 2> (x, s, b) }""", "Unimplemented(GroupNormalization", opsets=(21,), tolerance=1e-4),
+    FloatModel("celu_trilu", """g (float[4, 4] x) => (float[4, 4] y) {
+        c = Celu <alpha = 2.0> (x)
+        y = Trilu <upper = 0> (c) }""", "wrong", opsets=(14, 18)),
+    FloatModel("expanded", """g (float[3, 1] x) => (float[2, 3, 4] y) <int64[3] s = {2, 3, 4}> {
+        y = Expand (x, s) }""", "wrong", opsets=(13, 18)),
+    FloatModel("index_from_end", """g (float[BATCH, 5] x) => (float[BATCH, 2] y) <int64[2] i = {1, -2}> {
+        y = Gather <axis = 1> (x, i) }""", "wrong", opsets=(11, 13, 18)),
     FloatModel("mask_chosen", f"""g (float[BATCH, 4, 8] x, bool[BATCH, 1, 4] c) => (float[BATCH, 4, 4] y) <float[1] low = {{-1e9}}> {{
         t = Transpose <perm = [0, 2, 1]> (x)
         s = MatMul (x, t)

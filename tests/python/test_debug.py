@@ -289,6 +289,15 @@ def test_suggestions_are_worth_what_is_said(folder):
     assert near(after - before, first["gained_db"], 3)
 
 
+def test_models_without_options(folder):
+    pair(folder)
+    named, _ = run("--float", "float.onnx", "--quant", "quant.onnx", "--inputs", "inputs.npz")
+    for models in (["float.onnx", "quant.onnx"], ["--quant", "quant.onnx", "float.onnx"], ["--float", "float.onnx", "quant.onnx"]):
+        assert run(*models, "--inputs", "inputs.npz")[0] == named
+    for models, fault in [(["float.onnx"], "two models are needed"), (["a", "b", "--float", "c"], "no third"), (["a", "b", "c"], "c")]:
+        assert fault in run(*models, code=2)[1]
+
+
 def test_all_is_won(folder):
     """Nothing of the model is quantized any more: no number of dB."""
     save("float.onnx", [node("MatMul", ["x", "w"], "y")], {"w": images((12, 5))}, {"x": [1, 12]}, ["y"])

@@ -21,6 +21,7 @@ namespace {
 
 struct Arguments {
   std::string float_model, quantized_model;
+  std::vector<std::string> models;  // the same two, without names of options
   std::string inputs, json, output, html, compat;
   RuntimeChoice runtime;
   std::vector<std::string> map;
@@ -31,6 +32,9 @@ struct Arguments {
 };
 
 void AddOptions(CLI::App& app, Arguments& a) {
+  app.add_option("models", a.models, "the float model and the quantized one")
+      ->type_name("FLOAT QUANT")
+      ->expected(0, 2);
   app.add_option("--float,--float-model", a.float_model, "the float model")->type_name("MODEL");
   app.add_option("--quant,--quant-model", a.quantized_model, "the quantized model")
       ->type_name("MODEL");
@@ -71,8 +75,19 @@ void AddOptions(CLI::App& app, Arguments& a) {
       "5 a model is bad or does not run, 6 files, 7 limits (docs/debug.md)");
 }
 
+// What stands without the name of an option is the model that no option names, the float one first.
+void TakeModels(Arguments& a) {
+  for (const std::string& model : a.models) {
+    std::string& free = a.float_model.empty() ? a.float_model : a.quantized_model;
+    if (!free.empty()) return;  // Fault() says so
+    free = model;
+  }
+  a.models.clear();
+}
+
 std::string Fault(const Arguments& a) {
-  if (a.float_model.empty() || a.quantized_model.empty()) return "--float and --quant are needed";
+  if (!a.models.empty()) return "there is a float model and a quantized one, and no third";
+  if (a.float_model.empty() || a.quantized_model.empty()) return "two models are needed, the float one and the quantized one";
   if (a.samples == 0) return "--samples 0 leaves nothing to measure";
   if (a.fail_under && std::isnan(*a.fail_under)) return "--fail-under nan is no limit";
   if (a.validate && a.suggest == 0) return "--validate needs --suggest K";
@@ -149,11 +164,12 @@ Result<DebugReport> Measure(const Arguments& a, const Model& original, const Mod
 int RunDebug(int argc, char** argv) {
   Arguments a;
   CLI::App app(
-      "qrewrite debug --float MODEL --quant MODEL\n"
+      "qrewrite debug FLOAT QUANT\n"
       "Shows where a quantized model loses precision against its float model.",
       "qrewrite debug");
   AddOptions(app, a);
   if (const auto code = Parse(app, argc, argv)) return *code;
+  TakeModels(a);
   if (const std::string fault = Fault(a); !fault.empty()) return UsageError(app, fault);
 
   const Result<Model> original = Model::Load(a.float_model);
