@@ -11,7 +11,7 @@ namespace qrewrite {
 // several times.
 inline constexpr uint64_t kMaxMatchSteps = 2'000'000, kMatchStepsPerNode = 100;
 inline constexpr uint64_t kMaxEvalSteps = 10'000'000;  // pieces of code, members of lists
-// Of all operators on constants that the rules of one rule set compute in a run (FoldLimits::work).
+// Of a run: of the operators on constants in conditions, `let` and templates (FoldLimits::work). Fold phases have another (kFoldWork).
 inline constexpr uint64_t kMaxFoldWork = uint64_t{1} << 38;
 // Of one tensor that is computed to be looked at: what would be larger is unknown. Results that are written are made part
 // by part, later.

@@ -11,9 +11,9 @@
 namespace qrewrite {
 namespace {
 
-// Facts of values that ask for facts of values, and so on: what lies deeper is asked first, and then
-// again from here, so that the stack does not grow with the model.
-constexpr int kMaxFactDepth = 16;
+Val NeedsItself(const CompiledDefinition& d) {
+  return Unknown{fmt::format("${} of a value needs itself", d.definition->head.name)};
+}
 
 }  // namespace
 
@@ -23,7 +23,9 @@ Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body
   for (size_t i = 0; i < args.size() && i < d.looks_at.size(); ++i) {
     if (d.looks_at[i] && args[i].is<List>()) return MapFact(definition, args, body);
   }
-  return CallOnValue(definition, args, body);
+  const ValueId* value = args.size() == 1 ? args[0].get_if<ValueId>() : nullptr;
+  return value != nullptr ? CallOnValue({definition, *value}, body)
+                          : CallOnNumbers(definition, args, body);
 }
 
 // On its own, so that calls of facts by facts need less of the stack.
@@ -37,6 +39,7 @@ Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body
     members = (*list)->size();
   }
   std::vector<Val> results;
+  std::optional<Val> later;  // once what was put off is answered; of all members at once
   for (size_t k = 0; k < members.value_or(0); ++k) {
     Args one(args.begin(), args.end());
     for (size_t i = 0; i < one.size() && i < d.looks_at.size(); ++i) {
@@ -46,64 +49,77 @@ Val Interpreter::CallFact(int definition, std::span<const Val> args, BodyId body
       }
     }
     results.push_back(CallFact(definition, {one.data(), one.size()}, body));
-    if (EndsList(results.back()) || !Step()) return results.back();
+    if (results.back().is<Failure>() || !Step()) return results.back();
+    if (EndsList(results.back())) later = results.back();
   }
-  return Val::ListOf(std::move(results));
+  return later ? *std::move(later) : Val::ListOf(std::move(results));
 }
 
-Val Interpreter::CallOnValue(int definition, std::span<const Val> args, BodyId body) {
+Val Interpreter::CallOnNumbers(int definition, std::span<const Val> args, BodyId body) {
   const CompiledDefinition& d = program_.definition(definition);
-  const ValueId* value = args.size() == 1 ? args[0].get_if<ValueId>() : nullptr;
-  if (value == nullptr) {
-    if (++recursion_ > kMaxRecursion) {
-      Exhaust(fmt::format("`${}` calls itself more than {} times deep", d.definition->head.name,
-                          kMaxRecursion));
-    }
-    Val result = exhausted_.empty() ? EvalCases(d, args, body) : Val(Failure{"too deep"});
-    --recursion_;
-    return result;
+  if (++recursion_ > kMaxRecursion) {
+    Exhaust(fmt::format("`${}` calls itself more than {} times deep", d.definition->head.name,
+                        kMaxRecursion));
   }
-  // Evaluates one fact; what lies too deep below it is left in deferred_.
-  const auto ask = [&](FactMemo::Key key) -> Val {
-    memo_.Looked(key, key.value);
-    asking_.push_back(key);
-    ++fact_depth_;
-    const Val about = key.value;
-    // Its work is done once for this value, whoever asks: it has a budget of its own.
-    const uint64_t steps = std::exchange(eval_steps_, 0);
-    Val result = EvalCases(program_.definition(key.definition), std::span(&about, 1), body);
-    eval_steps_ = steps;
-    --fact_depth_;
-    asking_.pop_back();
-    if (!deferred_ && exhausted_.empty()) memo_.Store(key, result);
-    return result;
-  };
-  const FactMemo::Key key{definition, *value};
-  if (!asking_.empty()) memo_.Looked(asking_.back(), key.value);
-  if (const Val* known = memo_.Find(key)) return *known;
-  if (std::find(asking_.begin(), asking_.end(), key) != asking_.end()) {
-    return Unknown{fmt::format("${} of a value needs itself", d.definition->head.name)};
+  Val result = exhausted_.empty() ? EvalCases(d, args, body) : Val(Failure{"too deep"});
+  --recursion_;
+  return result;
+}
+
+Val Interpreter::CallOnValue(FactMemo::Key fact, BodyId body) {
+  if (!asking_.empty()) memo_.Looked(asking_.innermost(), fact.value);
+  if (const Val* known = memo_.Find(fact)) {
+    asking_.Answered(fact);
+    return *known;
   }
-  if (fact_depth_ >= kMaxFactDepth) {
-    deferred_ = key;
+  if (asking_.ClosesRing(fact)) return NeedsItself(program_.definition(fact.definition));
+  if (asking_.is_deep()) {
+    asking_.PutOff(fact);
     return Unknown{"not asked yet"};
   }
-  Val result = ask(key);
-  if (fact_depth_ > 0) return result;
-  std::vector<FactMemo::Key> todo;
-  while (deferred_ && exhausted_.empty()) {
-    todo.push_back(*std::exchange(deferred_, std::nullopt));
-    while (!todo.empty() && exhausted_.empty()) {
-      ask(todo.back());
-      if (!deferred_) {
-        todo.pop_back();
-      } else {
-        todo.push_back(*std::exchange(deferred_, std::nullopt));
+  Val result = Ask(fact, body);
+  return asking_.empty() && asking_.put_off() ? AskBelow(fact, body) : result;
+}
+
+// The answer is remembered, unless something was put off on the way.
+Val Interpreter::Ask(FactMemo::Key fact, BodyId body) {
+  memo_.Looked(fact, fact.value);
+  asking_.Begin(fact);
+  const Val about = fact.value;
+  // Its work is done once for this value, whoever asks: it has a budget of its own.
+  const uint64_t eval_steps = std::exchange(eval_steps_, 0), steps = std::exchange(steps_, 0);
+  const CompiledDefinition& d = program_.definition(fact.definition);
+  Val result = EvalCases(d, std::span(&about, 1), body);
+  eval_steps_ = eval_steps;
+  steps_ = steps;
+  if (asking_.End()) result = NeedsItself(d);
+  if (!asking_.put_off() && exhausted_.empty()) memo_.Store(fact, result);
+  return result;
+}
+
+// Of a fact that waits for what was put off.
+Val Interpreter::AskBelow(FactMemo::Key fact, BodyId body) {
+  std::vector<FactMemo::Key> todo = {fact};
+  asking_.Wait(fact, todo);
+  while (!todo.empty() && exhausted_.empty()) {
+    const FactMemo::Key next = todo.back();
+    if (memo_.Find(next) == nullptr) {
+      Ask(next, body);
+      if (asking_.put_off()) {
+        asking_.Wait(next, todo);
+        continue;
+      }
+      for (const FactMemo::Key waits : asking_.TakeRing()) {
+        if (memo_.Find(waits) != nullptr) continue;
+        memo_.Store(waits, NeedsItself(program_.definition(waits.definition)));
       }
     }
-    result = ask(key);
+    asking_.Done(next);
+    todo.pop_back();
   }
-  return result;
+  if (exhausted_.empty()) return *memo_.Find(fact);
+  asking_.Clear();
+  return Unknown{"not asked yet"};
 }
 
 Val Interpreter::EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body) {
@@ -188,9 +204,10 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
   // What the search of a case stumbles over is no news of the rule that asks.
   MatchTrace* const outer = std::exchange(trace_, trace);
   Frame* const traced = std::exchange(traced_, trace == nullptr ? nullptr : &frame);
+  const bool outer_unknown = std::exchange(was_unknown_, false);
+  const Reason outer_reason = unknown_;
   MatchRun run(*this);
   bool taken = false;
-  was_unknown_ = false;
   const MatchRun::Scope scope{c.pattern, frame};
   if (Possible(c.pattern, frame) && run.Early(scope)) {
     run.Rest(scope, [&] {
@@ -202,10 +219,10 @@ Val Interpreter::TryCase(const CompiledCase& c, Frame& frame, FunctionRef<void()
   }
   trace_ = outer;
   traced_ = traced;
+  const bool unknown = std::exchange(was_unknown_, outer_unknown);
+  const Reason reason = std::exchange(unknown_, outer_reason);
   if (taken) return true;
-  if (!was_unknown_) return Absent();
-  was_unknown_ = false;
-  return Unknown{unknown_};
+  return unknown ? Val(Unknown{reason}) : Val(Absent());
 }
 
 }  // namespace qrewrite

@@ -117,7 +117,7 @@ int64_t Interpreter::CountUses(ValueId v) const {
   if (graph_.num_nodes() - uses_mark_ > static_cast<size_t>(count)) {
     for (const UseId u : graph_.uses(v)) {
       const User user = graph_.user(u);
-      count -= !user.is_output() && user.node.index >= uses_mark_;
+      count -= user.is_output() ? user.body.index >= bodies_mark_ : user.node.index >= uses_mark_;
     }
     return count;
   }
@@ -125,6 +125,11 @@ int64_t Interpreter::CountUses(ValueId v) const {
     const NodeId n(i);
     if (!graph_.alive(n)) continue;
     for (size_t k = 0; k < graph_.num_inputs(n); ++k) count -= graph_.input(n, k) == v;
+  }
+  for (size_t b = bodies_mark_; b < graph_.num_bodies(); ++b) {
+    const BodyId body(b);
+    const size_t outputs = graph_.body(body).outputs.size();
+    for (size_t k = 0; k < outputs; ++k) count -= graph_.output(body, k) == v;
   }
   return count;
 }

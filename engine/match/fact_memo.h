@@ -42,6 +42,11 @@ class FactMemo {
   void Truncate(size_t num_values);
   void Clear();
 
+  // For tables by facts.
+  static uint64_t Number(Key key) {
+    return Mixed((uint64_t{static_cast<uint32_t>(key.definition)} << 32) | key.value.index);
+  }
+
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
@@ -51,9 +56,6 @@ class FactMemo {
     uint32_t next;
   };
 
-  static uint64_t Number(Key key) {
-    return Mixed((uint64_t{static_cast<uint32_t>(key.definition)} << 32) | key.value.index);
-  }
   void AddLook(Key by, ValueId value);
   void Erase(Key key);
   // Forgets the facts that looked at the value of that id; `asked` is called with each of them.

@@ -26,7 +26,7 @@
 
 namespace qrewrite {
 
-// Of all folding by one rule set in a run (FoldLimits::work): what takes minutes stays a node.
+// Of a run: of the nodes that are constant, and fold phases (FoldLimits::work): what takes minutes stays a node.
 inline constexpr uint64_t kFoldWork = uint64_t{1} << 36;
 
 class Facts {

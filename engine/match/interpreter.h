@@ -27,8 +27,8 @@
 #include "engine/base/function_ref.h"
 #include "engine/base/stack_end.h"
 #include "engine/fold/kernel.h"
+#include "engine/match/asking.h"
 #include "engine/match/budgets.h"
-#include "engine/match/fact_memo.h"
 #include "engine/match/facts.h"
 #include "engine/match/frame.h"
 #include "engine/match/trace.h"
@@ -104,7 +104,7 @@ class Interpreter {
   void set_rule_conditions(bool asked) { rule_conditions_ = asked; }
   void Assume(CodeId condition) { assumed_ = condition; }  // it counts as met whatever it says
   // Nodes from `mark` on do not count in uses(): functions see the graph as it was before.
-  void set_uses_mark(size_t mark) { uses_mark_ = mark; }
+  void set_uses_mark(size_t nodes, size_t bodies) { uses_mark_ = nodes, bodies_mark_ = bodies; }
   int64_t CountUses(ValueId v) const;
   // By operators of the set; beyond `enough` it need not count, unless reasons are wanted.
   int64_t CountUses(ValueId v, const Code& set, int64_t enough);
@@ -199,7 +199,7 @@ class Interpreter {
   Val EvalData(const SetData& data, Frame& frame, const OpName** op);
   Val EvalFact(const Code& code, Frame& frame);
   // Whether a member stops its list: a failure, and what is not known for it has to be asked first.
-  bool EndsList(const Val& m) const { return m.is<Failure>() || (deferred_ && m.stops()); }
+  bool EndsList(const Val& m) const { return m.is<Failure>() || (asking_.put_off() && m.stops()); }
   Val EvalMatches(const Code& code, const Val& text, const Val& regex);
   Val EvalIn(const Val& element, const Val& list);
   const re2::RE2* Regex(const std::string& text);
@@ -219,7 +219,10 @@ class Interpreter {
 
   // --- definitions.cc
   Val MapFact(int definition, std::span<const Val> args, BodyId body);
-  Val CallOnValue(int definition, std::span<const Val> args, BodyId body);
+  Val CallOnValue(FactMemo::Key fact, BodyId body);
+  Val CallOnNumbers(int definition, std::span<const Val> args, BodyId body);
+  Val Ask(FactMemo::Key fact, BodyId body);
+  Val AskBelow(FactMemo::Key fact, BodyId body);
   Val EvalCases(const CompiledDefinition& d, std::span<const Val> args, BodyId body);
   Val Outcome(const CompiledCase& c, Frame& frame);
   // `trace`: of the search for what the case matches; null: none.
@@ -275,11 +278,8 @@ class Interpreter {
   // Of wide nodes: so many first outputs are none that a rule could want.
   std::unordered_map<NodeId, size_t> passed_;
   std::unordered_set<ValueId> stand_ins_;
-  std::vector<FactMemo::Key> asking_;      // facts under evaluation, innermost last
-  std::optional<FactMemo::Key> deferred_;  // a fact that lies too deep to be asked from here
-  int fact_depth_ = 0;                     // of facts of values, since the last that began afresh
-  int recursion_ = 0;                      // of other calls of definitions
-
+  Asking asking_;
+  int recursion_ = 0;  // of calls of definitions for other things than a value
   uint64_t steps_ = 0, eval_steps_ = 0, fold_work_ = kMaxFoldWork;  // of folding: what is left
   std::string exhausted_;
   StackEnd stack_;
@@ -289,7 +289,7 @@ class Interpreter {
   const NodeSet* kept_ = nullptr;
   bool rule_conditions_ = true;
   CodeId assumed_;
-  size_t uses_mark_ = SIZE_MAX;
+  size_t uses_mark_ = SIZE_MAX, bodies_mark_ = SIZE_MAX;
   MatchTrace* trace_ = nullptr;
   bool words_ = false;
   Frame* traced_ = nullptr;                  // of the rule that is traced

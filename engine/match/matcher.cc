@@ -74,12 +74,12 @@ bool MatchRun::Unwatched(Scope scope) {
 
 // Whether somebody reads an output that the pattern does not name.
 bool MatchRun::IsRead(ValueId output) {
-  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.back(), output);
+  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.innermost(), output);
   return in_.CountUses(output) > 0;
 }
 
 bool MatchRun::Step(ValueId v) {
-  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.back(), v);
+  if (!in_.asking_.empty()) in_.memo_.Looked(in_.asking_.innermost(), v);
   return Step();
 }
 
@@ -227,7 +227,10 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
   MatchRun run(*this, kept_);
   const MatchRun::Scope scope{rule.pattern, frame};
   if (!rule_conditions_) run.LeaveConditions(rule.pattern);
-  if (!run.Early(scope)) return false;
+  if (!run.Early(scope)) {
+    traced_ = nullptr;
+    return false;
+  }
   const PatStmt& stmt = rule.pattern.stmts[rule.pattern.anchor];
   const auto different = [&] {
     // Statements whose outputs the rule redefines match different nodes.
@@ -261,11 +264,11 @@ bool Interpreter::MatchRule(const CompiledRule& rule, NodeId anchor, Frame& fram
 void Interpreter::BeginBudget() {
   steps_ = eval_steps_ = 0;
   exhausted_.clear();
-  deferred_.reset();  // of a search that was given up
+  asking_.Clear();  // of a search that was given up
 }
 
 void Interpreter::Note(const Place& place, NodeId node, std::string_view reason, int depth) {
-  if (trace_ == nullptr || deferred_) return;
+  if (trace_ == nullptr || asking_.put_off()) return;
   MatchTrace::Part part = MatchTrace::Part::kNone;
   if (trace_->watched.valid()) {
     const bool matched =

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/fold/cast.h"
 #include "engine/fold/element.h"
 #include "engine/graph/same_bodies.h"
 #include "engine/match/failure.h"
@@ -36,9 +37,16 @@ Result<std::vector<Val>> Elements(const Val& number, bool distinct = false) {
     if (distinct) values = Distinct(*std::move(values));
     return std::vector<Val>(values->begin(), values->end());
   }
-  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(number.number().t));
+  const Num floats = number.number();
+  QR_ASSIGN_OR_RETURN(std::vector<double> values, ToDoubles(floats.t));
   if (distinct) values = Distinct(std::move(values));
-  return std::vector<Val>(values.begin(), values.end());
+  if (floats.weak) return std::vector<Val>(values.begin(), values.end());
+  std::vector<Val> elements;  // of the type that they have
+  for (const double value : values) {
+    QR_ASSIGN_OR_RETURN(Tensor t, fold::CastTensor(Tensor::DoubleScalar(value), floats.t.dtype()));
+    elements.emplace_back(Num{std::move(t), false});
+  }
+  return elements;
 }
 
 template <class T>
@@ -51,13 +59,21 @@ bool AllIn(const std::vector<T>& numbers, std::vector<T> members) {
   });
 }
 
+// The floats of a number as doubles; of literals as they are beside `other`.
+Result<std::vector<double>> FloatsBeside(const Num& number, const Num& other) {
+  const bool rounded = number.weak && !other.weak && IsFloat(other.t.dtype());
+  if (!rounded) return ToDoubles(number.t);
+  QR_ASSIGN_OR_RETURN(const Tensor t, fold::CastTensor(number.t, other.t.dtype()));
+  return ToDoubles(t);
+}
+
 // Whether each number of `element` is one of `list`: in n log n, where both are whole numbers or both are floats.
 std::optional<Val> EachIn(const Val& element, const Val& list) {
   const std::optional<std::vector<int64_t>> wholes = element.wholes(), members = list.wholes();
   if (wholes && members) return Val(AllIn(*wholes, *members));
   if (wholes || members) return std::nullopt;
-  const Result<std::vector<double>> a = ToDoubles(element.number().t),
-                                    b = ToDoubles(list.number().t);
+  const Num x = element.number(), y = list.number();
+  const Result<std::vector<double>> a = FloatsBeside(x, y), b = FloatsBeside(y, x);
   if (!a.ok() || !b.ok()) return FailureOf(a.ok() ? b.status() : a.status());
   return Val(AllIn(*a, *b));
 }

@@ -26,7 +26,7 @@ bool IsRetyped(const std::vector<std::pair<ValueId, DType>>& retypes, ValueId a,
 
 bool Rewriter::Check(const CompiledRule& rule, const Redefinitions& redefinitions,
                      const Retypes& retypes) {
-  if (!CheckValues(redefinitions, retypes) || !CheckVisible()) return false;
+  if (!CheckValues(redefinitions, retypes) || !CheckVisible() || !CheckRobbed()) return false;
   for (const Redefinition& r : redefinitions) {
     if (r.value == r.by) continue;
     if (!CheckType(r, IsRetyped(retypes, r.value, r.by))) return false;
@@ -90,6 +90,31 @@ bool Rewriter::CheckVisible() {
     }
   }
   return true;
+}
+
+// A node whose subgraphs a new one took goes with its last reader: nothing new reads what it makes.
+bool Rewriter::CheckRobbed() {
+  for (const NodeId n : emitter_.robbed()) {
+    for (size_t i = 0; i < graph_.num_outputs(n); ++i) {
+      const ValueId v = graph_.output(n, i);
+      if (!v.valid() || !ReadByNew(v)) continue;
+      fault_ = SharingFault::kBodies;
+      return Reject("its subgraphs were given to another node");
+    }
+  }
+  return true;
+}
+
+bool Rewriter::IsNew(const User& user) const {
+  return user.is_output() ? user.body.index >= mark_.bodies : IsNew(user.node);
+}
+
+// Whether a new node reads `v`, or a new subgraph returns it.
+bool Rewriter::ReadByNew(ValueId v) const {
+  for (const UseId u : graph_.uses(v)) {
+    if (IsNew(graph_.user(u))) return true;
+  }
+  return false;
 }
 
 // Uses are listed in order of creation: those of this patch come last.
@@ -286,18 +311,23 @@ bool Rewriter::Goes(NodeId n, const Redefinitions& redefinitions, int& steps) co
 
 // What new nodes and aliases read must not depend on what is redefined.
 bool Rewriter::MakesCycle(const Redefinitions& redefinitions, bool kept) {
+  if (redefinitions.empty()) return false;  // types alone change
   std::vector<NodeId> taps, targets;
   std::unordered_set<ValueId> redefined;
   for (const Redefinition& r : redefinitions) redefined.insert(r.value);
   const BodyId body = graph_.body_of(redefinitions[0].value);
+  const auto read = [&](ValueId v) {
+    if (!v.valid() || !graph_.producer(v).valid() || IsNew(graph_.producer(v))) return;
+    if (kept && redefined.contains(v)) return;
+    const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
+    if (in_body.valid()) taps.push_back(in_body);
+  };
   for (size_t n = mark_.nodes; n < graph_.num_nodes(); ++n) {
-    for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) {
-      const ValueId v = graph_.input(NodeId(n), i);
-      if (!v.valid() || !graph_.producer(v).valid() || IsNew(graph_.producer(v))) continue;
-      if (kept && redefined.contains(v)) continue;
-      const NodeId in_body = graph_.AncestorIn(body, graph_.producer(v));
-      if (in_body.valid()) taps.push_back(in_body);
-    }
+    for (size_t i = 0; i < graph_.num_inputs(NodeId(n)); ++i) read(graph_.input(NodeId(n), i));
+  }
+  for (size_t b = mark_.bodies; b < graph_.num_bodies(); ++b) {
+    const size_t outputs = graph_.body(BodyId(b)).outputs.size();
+    for (size_t i = 0; i < outputs; ++i) read(graph_.output(BodyId(b), i));
   }
   for (const Redefinition& r : redefinitions) {
     if (r.value == r.by) continue;

@@ -104,13 +104,17 @@ ValueId Rewriter::KeepForNewNodes(ValueId v) {
   boost::container::small_vector<User, 8> readers;
   for (const UseId u : graph_.uses(v)) {
     const User user = graph_.user(u);
-    if (!user.is_output() && user.node.index >= mark_.nodes) readers.push_back(user);
+    if (IsNew(user)) readers.push_back(user);
   }
   if (readers.empty()) return {};
   const ValueId kept = graph_.AddValue(graph_.body_of(v), "");
   for (const User& user : readers) {
-    graph_.SetInput(user.node, user.index, kept);
-    nodes_.Add(user.node);
+    if (user.is_output()) {
+      graph_.SetOutput(user.body, user.index, kept);
+    } else {
+      graph_.SetInput(user.node, user.index, kept);
+      nodes_.Add(user.node);
+    }
   }
   return kept;
 }

@@ -126,6 +126,7 @@ void Emitter::Begin(BodyId body, const Options& options, ValueId base,
   redefined_.clear();
   for (const ValueId v : redefined) redefined_.insert(v);
   going_.clear();
+  robbed_.clear();
   wishes_.clear();
   originals_.clear();
   depth_ = 0;

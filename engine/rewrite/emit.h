@@ -41,7 +41,8 @@ class Emitter {
  public:
   struct Options {
     Share share = Share::kAll;
-    bool check_types = true;  // element types must be allowed by the signature
+    bool check_types = true;     // element types must be allowed by the signature
+    bool copies_bodies = false;  // no node gives its subgraphs to a new one
     // Of inputs and outputs of the graph, in place of those that they have.
     std::span<const std::pair<ValueId, DType>> retypes = {};
   };
@@ -61,6 +62,8 @@ class Emitter {
   Share share() const { return options_.share; }
   // Was an equal node used again that reads a redefined value?
   bool reused() const { return reused_; }
+  // Nodes whose subgraphs a new node took, as all that they make is redefined.
+  const std::vector<NodeId>& robbed() const { return robbed_; }
   // Did types of operands not suit an operator?
   bool mistyped() const { return mistyped_; }
   // What a new value is wished to be called, behind the name of the output it serves; "" if nobody
@@ -153,6 +156,7 @@ class Emitter {
   IdSet<ValueId>
       redefined_;         // what it redefines; what nodes make that are used again and read them
   IdSet<ValueId> going_;  // the matched values that it redefines
+  std::vector<NodeId> robbed_;
   std::vector<std::string_view> wishes_;                                    // by new value
   std::vector<NodeId> originals_;                                           // by new node
   std::unordered_map<BodyId, std::unordered_set<std::string_view>> names_;  // see HasName

@@ -62,12 +62,15 @@ bool Emitter::OwnSubgraphs(AttrValue& value) {
   const auto* body = std::get_if<BodyId>(&value);
   if (body == nullptr) return true;
   const NodeId owner = graph_.body(*body).owner;
-  bool goes = owner.valid() && owner.index < first_new_;
+  bool goes = !options_.copies_bodies && owner.valid() && owner.index < first_new_;
   for (size_t i = 0; goes && i < graph_.num_outputs(owner); ++i) {
     const ValueId v = graph_.output(owner, i);
     goes = !v.valid() || graph_.num_uses(v) == 0 || going_.contains(v);
   }
-  if (goes) return true;
+  if (goes) {
+    robbed_.push_back(owner);
+    return true;
+  }
   Copier copier(*this);
   if (copier.HoldsCarried(*body)) {
     return Reject("the subgraph has a tensor that cannot be copied");

@@ -84,8 +84,13 @@ bool Rewriter::Apply(const CompiledRule& rule, NodeId anchor, Frame& frame, Firi
     if (found_) found_(rule, frame);
     return true;
   }
-  const auto apply = [&](Share share) { return ApplyOnce(rule, anchor, frame, firing, share); };
-  may_alias_ = false;
+  may_alias_ = copies_bodies_ = false;
+  const auto apply = [&](Share share) {
+    if (ApplyOnce(rule, anchor, frame, firing, share)) return true;
+    if (ended_ || fault_ != SharingFault::kBodies) return false;
+    copies_bodies_ = true;
+    return ApplyOnce(rule, anchor, frame, firing, share);
+  };
   if (apply(rule.rule->share ? Share::kAll : Share::kNone)) return true;
   if (ended_) return false;
   // An equal node that reads what is redefined is none to build on; one that is another graph output
@@ -101,21 +106,25 @@ bool Rewriter::ApplyOnce(const CompiledRule& rule, NodeId anchor, Frame& frame, 
                          Share share) {
   fault_ = SharingFault::kNone;
   mark_ = graph_.mark();
-  in_.set_uses_mark(mark_.nodes);
+  in_.set_uses_mark(mark_.nodes, mark_.bodies);
   const Inputs redefined = MatchedOutputs(rule, frame);
   base_ = redefined.empty() ? ValueId() : redefined.front();
   const BodyId body = base_.valid() ? graph_.body_of(base_) : graph_.body_of(anchor);
   Redefinitions redefinitions;
   Retypes retypes;
   const bool typed = Retyped(rule, frame, retypes);
-  emitter_.Begin(body, {.share = share, .check_types = in_.rules().check_types, .retypes = retypes},
+  emitter_.Begin(body,
+                 {.share = share,
+                  .check_types = in_.rules().check_types,
+                  .copies_bodies = copies_bodies_,
+                  .retypes = retypes},
                  base_, AsSpan(redefined));
   bool good = typed && Choose(rule, frame, redefinitions) && Check(rule, redefinitions, retypes);
   if (good && accept_) {
     if (std::string reason = accept_(rule, frame); !reason.empty())
       good = Reject(std::move(reason));
   }
-  in_.set_uses_mark(SIZE_MAX);
+  in_.set_uses_mark(SIZE_MAX, SIZE_MAX);
   if (good && dry_run_) good = Applies();
   if (!good) {
     mistyped_ |= emitter_.mistyped();

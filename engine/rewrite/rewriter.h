@@ -134,6 +134,9 @@ class Rewriter {
   // `kept`: new nodes may read a redefined value, they get it as it was (KeepForNewNodes).
   bool MakesCycle(const Redefinitions& redefinitions, bool kept);
   bool IsNew(NodeId n) const { return n.valid() && n.index >= mark_.nodes; }
+  bool IsNew(const User& user) const;
+  bool ReadByNew(ValueId v) const;
+  bool CheckRobbed();
 
   // --- commit.cc
   bool CanRename(const Redefinition& r) const;
@@ -161,10 +164,11 @@ class Rewriter {
   bool ended_ = false;    // the search for a match, by EndSearch()
   std::string rejected_;
   bool mistyped_ = false;
-  // What was wrong with the last patch because it built on an equal node.
-  enum class SharingFault : uint8_t { kNone, kCycle, kAlias };
+  // What was wrong with the last patch because it built on an equal node, or took the subgraphs of one that stays.
+  enum class SharingFault : uint8_t { kNone, kCycle, kAlias, kBodies };
   SharingFault fault_ = SharingFault::kNone;
   bool may_alias_ = false;          // a graph output may become an Identity of another one
+  bool copies_bodies_ = false;      // as Emitter::Options
   std::vector<NodeId> maybe_dead_;  // by the last commit
   Graph::Mark mark_{};
   size_t first_made_;  // nodes from here on are made by rules

@@ -44,6 +44,18 @@ std::string OperatorChain(int64_t n) {
   return Model(g, 17);
 }
 
+// A Concat of n chains of twenty.
+std::string DeepOperands(int64_t n) {
+  Graph g;
+  const std::string x = g.Input(kFloat, kRow);
+  std::vector<std::string> ends(static_cast<size_t>(n), x);
+  for (std::string& end : ends) {
+    for (int i = 0; i < 20; ++i) end = g.Node("Relu", {end});
+  }
+  g.Output(g.Node("Neg", {g.Node("Sum", ends)}), kFloat, kRow);
+  return Model(g, 17);
+}
+
 // As many inputs and outputs.
 std::string Lanes(int64_t n) {
   Graph g;
@@ -206,6 +218,14 @@ constexpr const char* kUp =  // a fact that asks all the way up
     "    - => 0\n"
     "rules:\n"
     "  - {name: deep, match: y = Relu(x), where: $depth(x) < 0, replace: y = Abs(x)}\n";
+constexpr const char* kUpWide =
+    "define:\n"
+    "  plain(v):\n"
+    "    - v = Relu(p) => $plain(p)\n"
+    "    - v = Sum(ps...) when all($plain(ps)) => true\n"
+    "    - => true\n"
+    "rules:\n"
+    "  - {name: wide, match: y = Neg(x), where: not $plain(x), replace: y = Abs(x)}\n";
 constexpr const char* kLongChain =  // a pattern's own chain
     "rules:\n"
     "  - name: far\n"
@@ -309,6 +329,8 @@ std::vector<Family> RuleShapes() {
       {"condition", "n times a condition on a rank", 100000, relus, Text(kRank)},
       {"regex", "n times a regular expression", 100000, relus, Text(kName)},
       {"fact-upward", "a fact over all that is above, asked n times", 100000, relus, Text(kUp)},
+      {"fact-upward-wide", "the same over n operands of one node, each of them deep", 5000,
+       DeepOperands, Text(kUpWide)},
       {"chain-pattern", "a pattern's chain of n steps", 100000, SinChain, Text(kLongChain)},
       {"rows", "n rows about inputs and outputs, written to a file", 100000, Lanes, Text(kRows)},
       {"many-rules", "n rules that do not fire, on a model of fixed size", 20000,

@@ -87,7 +87,8 @@ void TakeModels(Arguments& a) {
 
 std::string Fault(const Arguments& a) {
   if (!a.models.empty()) return "there is a float model and a quantized one, and no third";
-  if (a.float_model.empty() || a.quantized_model.empty()) return "two models are needed, the float one and the quantized one";
+  if (a.float_model.empty() || a.quantized_model.empty())
+    return "two models are needed, the float one and the quantized one";
   if (a.samples == 0) return "--samples 0 leaves nothing to measure";
   if (a.fail_under && std::isnan(*a.fail_under)) return "--fail-under nan is no limit";
   if (a.validate && a.suggest == 0) return "--validate needs --suggest K";

@@ -66,6 +66,19 @@ TEST_CASE("A constant is in another one if each of its elements is") {
   CHECK(IsIn("float16[2] [3, 0.5]", "float[2] [0.5, 3]"));
 }
 
+TEST_CASE("`in` a list of literals: they have the type of what is looked for") {
+  const auto fires = [](const std::string& constant, const std::string& list) {
+    return Fires("rules:\n  - name: r\n    match: y = Add(x, w)\n    where: \"w in " + list +
+                     "\"\n    replace: y = Neg(x)\n",
+                 "x: float[2]\ny = Add(x, " + constant + ")\n");
+  };
+  CHECK(fires("0.1", "[0.1, 0.2]"));
+  CHECK(fires("[0.1, 0.2]", "[0.2, 0.1]"));
+  CHECK(fires("[0.1, 3]", "[3, 0.1]"));
+  CHECK(fires("[0.1, 3]", "[w, 0.2, 0.1, 3]"));
+  CHECK_FALSE(fires("[0.1, 0.2]", "[0.1, 0.3]"));
+}
+
 TEST_CASE("`inf` and `nan` are numbers, in patterns and in what is computed") {
   const auto rules = [](const std::string& pattern, const std::string& where = "1 == 1") {
     return "rules:\n  - name: r\n    match: y = " + pattern + "\n    where: \"" + where +
