@@ -73,7 +73,8 @@ Val Interpreter::CallOnValue(FactMemo::Key fact, BodyId body) {
     return *known;
   }
   if (asking_.ClosesRing(fact)) return NeedsItself(program_.definition(fact.definition));
-  if (asking_.is_deep()) {
+  // Once something is put off, so is what else is asked on the way back: nothing of it would be remembered.
+  if (asking_.is_deep() || asking_.put_off()) {
     asking_.PutOff(fact);
     return Unknown{"not asked yet"};
   }
