@@ -49,8 +49,8 @@ class Asking {
 
   struct Question {
     Key key;
-    size_t
-        ring;  // the first that it waits for in a ring: a place in waiting_ followed by under_way_
+    // The first that it waits for in a ring: a place in waiting_ followed by under_way_.
+    size_t ring;
   };
 
   // Each waits for the next, the last one of the former for the first of the latter.
