@@ -31,14 +31,16 @@ constexpr InferredAs kInferredAs[] = {
 #define QR_INFERRED_AS(...) {__VA_ARGS__},
 #define QR_KEEPS_ELEMENTS(...)
 #define QR_COUNTS(...)
+#define QR_REPEATS(...)
 #include "engine/onnx_io/inferred_as.inc"
+#undef QR_REPEATS
 #undef QR_COUNTS
 #undef QR_KEEPS_ELEMENTS
 #undef QR_INFERRED_AS
 };
 
 // What is known of an operator beside its schema.
-enum class Special : uint8_t { kNone, kKeepsElements, kCounts };
+enum class Special : uint8_t { kNone, kKeepsElements, kCounts, kRepeats };
 struct SpecialOp {
   Special what;
   std::string_view domain, op;
@@ -47,7 +49,9 @@ constexpr SpecialOp kSpecial[] = {
 #define QR_INFERRED_AS(...)
 #define QR_KEEPS_ELEMENTS(...) {Special::kKeepsElements, __VA_ARGS__},
 #define QR_COUNTS(...) {Special::kCounts, __VA_ARGS__},
+#define QR_REPEATS(...) {Special::kRepeats, __VA_ARGS__},
 #include "engine/onnx_io/inferred_as.inc"
+#undef QR_REPEATS
 #undef QR_COUNTS
 #undef QR_KEEPS_ELEMENTS
 #undef QR_INFERRED_AS
@@ -148,6 +152,8 @@ class OnnxInference : public ShapeInference {
     if (asked.special == Special::kKeepsElements)
       CompleteSizes(facts.type(graph.input(node, 0)), types[0]);
     if (asked.special == Special::kCounts && asks) CompleteCount(types[0]);
+    if (asked.special == Special::kRepeats && asks)
+      CompleteRepeats(facts.type(graph.input(node, 0)), types[0]);
     return types;
   }
 
@@ -199,8 +205,21 @@ class OnnxInference : public ShapeInference {
   void CompleteCount(TypeInfo& output) {
     if (output.known_shape() || !output.has_rank || output.dims.size() != 1) return;
     saw_types_only_ = false;
-    if (context_.OnlyElement(0) == Dim(0) && context_.OnlyElement(2) == Dim(1))
-      output.dims[0] = context_.OnlyElement(1);
+    if (context_.Element(0, 0, 1) == Dim(0) && context_.Element(2, 0, 1) == Dim(1))
+      output.dims[0] = context_.Element(1, 0, 1);
+  }
+
+  // A size that is there once is what it was, also where it has a name.
+  void CompleteRepeats(const TypeInfo& input, TypeInfo& output) {
+    const size_t rank = input.dims.size();
+    if (!input.has_rank || !output.has_rank || output.dims.size() != rank) return;
+    saw_types_only_ = false;
+    for (size_t i = 0; i < rank; ++i) {
+      Dim& dim = output.dims[i];
+      if (!dim.known() && !dim.symbolic() && context_.Element(1, i, rank) == Dim(1)) {
+        dim = input.dims[i];
+      }
+    }
   }
 
   static bool HasTypes(const Graph& graph, NodeId node, const Facts& facts) {

@@ -75,10 +75,10 @@ const onnx::TensorShapeProto* InferenceContext::getSymbolicInput(size_t index) c
   return elements;
 }
 
-Dim InferenceContext::OnlyElement(size_t index) const {
+Dim InferenceContext::Element(size_t index, size_t i, size_t count) const {
   const onnx::TensorShapeProto* elements = getSymbolicInput(index);
-  return elements != nullptr && elements->dim_size() == 1 ? messages_.Read(elements->dim(0))
-                                                          : Dim();
+  if (elements == nullptr || static_cast<size_t>(elements->dim_size()) != count) return {};
+  return messages_.Read(elements->dim(static_cast<int>(i)));
 }
 
 onnx::TypeProto* InferenceContext::getOutputType(size_t index) {

@@ -26,8 +26,8 @@ class InferenceContext : public onnx::InferenceContext {
              const std::vector<size_t>* inputs, size_t max_outputs);
   // What the inference function said about the outputs, or about their shapes alone.
   std::vector<TypeInfo> OutputTypes(bool with_dtypes) const;
-  // What is known of the one element of an input (unknown: nothing, or it has more).
-  Dim OnlyElement(size_t index) const;
+  // What is known of element `i` of an input that has `count` of them (unknown: nothing, or it has others).
+  Dim Element(size_t index, size_t i, size_t count) const;
   // It looked at nothing but types and attributes since Reset.
   bool saw_types_only() const { return saw_types_only_; }
   // It saw elements of an input that is computed.
