@@ -238,7 +238,7 @@ ModelStats Model::Stats() const {
   }
   const Body& main = graph.body(graph.main());
   stats.outputs = static_cast<int64_t>(main.outputs.size());
-  for (const ValueId v : main.inputs) stats.inputs += graph.constant(v) == nullptr;
+  for (const ValueId v : graph.inputs()) stats.inputs += graph.constant(v) == nullptr;
   for (size_t i = 0; i < graph.num_values(); ++i) {
     const ValueId v(i);
     stats.initializers += graph.alive(v) && graph.constant(v) != nullptr;
@@ -249,7 +249,7 @@ ModelStats Model::Stats() const {
 std::vector<ModelValue> Model::Inputs() const {
   const Graph& graph = std::as_const(*impl_->file).graph();
   std::vector<ModelValue> values;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.constant(v) == nullptr) values.push_back(ToModelValue(graph, v));
   }
   return values;

@@ -150,7 +150,7 @@ void Alignment::AlignBack(size_t i, ValueId result, const Order& order) {
 void Alignment::AlignInputs() {
   const auto inputs = [](const NamedGraph& graph) {
     std::vector<ValueId> values;
-    for (const ValueId v : graph.graph().body(graph.graph().main()).inputs) {
+    for (const ValueId v : graph.graph().inputs()) {
       if (graph.graph().constant(v) == nullptr) values.push_back(v);
     }
     return values;

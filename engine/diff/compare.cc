@@ -48,7 +48,7 @@ class GraphComparer {
     out_ = {};
     out_.place = PlaceText(a_, body_a);
     QR_RETURN_IF_ERROR(Nodes(body_a, body_b));
-    Interface(a_.body(body_a).inputs, b_.body(body_b).inputs, out_.inputs);
+    Interface(Inputs(a_, body_a), Inputs(b_, body_b), out_.inputs);
     Interface(Outputs(a_, body_a), Outputs(b_, body_b), out_.outputs);
     QR_RETURN_IF_ERROR(Constants(a_.body(body_a), b_.body(body_b)));
     return std::move(out_);
@@ -105,6 +105,10 @@ class GraphComparer {
         {.name = NameText(a_, v), .before = before, .after = after, .changes = {}});
   }
 
+  static std::vector<ValueId> Inputs(const Graph& graph, BodyId body) {
+    auto inputs = graph.inputs(body);
+    return {inputs.begin(), inputs.end()};
+  }
   static std::vector<ValueId> Outputs(const Graph& graph, BodyId body) {
     std::vector<ValueId> values;
     for (size_t i = 0; i < graph.body(body).outputs.size(); ++i) {

@@ -252,7 +252,7 @@ void GraphMatching::MatchOutputs(BodyId a, BodyId b) {
 
 // From inputs and pairs to their producers and readers, until there is nothing new.
 void GraphMatching::Spread(BodyId body) {
-  for (const ValueId v : a_.body(body).inputs) {
+  for (const ValueId v : a_.inputs(body)) {
     if (ToB(v).valid()) MatchReaders(v, ToB(v));
   }
   while (!new_pairs_.empty()) {

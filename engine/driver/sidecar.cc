@@ -25,7 +25,7 @@ class Interface {
  public:
   explicit Interface(const Graph& graph) {
     const Body& main = graph.body(graph.main());
-    for (const ValueId v : main.inputs) {
+    for (const ValueId v : graph.inputs()) {
       all_.Add(v);
       if (graph.constant(v) == nullptr) inputs_.Add(v);
     }

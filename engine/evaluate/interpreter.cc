@@ -103,7 +103,7 @@ Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Te
   stack_ = StackEnd();
   left_ = max_steps_;
   const Body& main = graph_.body(graph_.main());
-  for (const ValueId v : main.inputs) {
+  for (const ValueId v : graph_.inputs()) {
     const auto given = inputs.find(std::string(graph_.name(v)));
     if (given != inputs.end()) values_[v.index] = given->second;
   }
@@ -115,7 +115,7 @@ Result<std::vector<Tensor>> GraphInterpreter::Run(const std::map<std::string, Te
     if (graph_.constant(v) == nullptr) values_[v.index] = Tensor();
   }
   // An input that was given for an initial value counts for this run alone, also for one that fails.
-  for (const ValueId v : main.inputs) {
+  for (const ValueId v : graph_.inputs()) {
     if (graph_.constant(v) != nullptr) values_[v.index] = *graph_.constant(v);
   }
   if (!run.ok()) return run;

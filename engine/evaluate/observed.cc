@@ -64,7 +64,7 @@ std::vector<ModelValue> OverridableInputs(const Model& model) {
   const Graph& graph = std::as_const(*model.impl().file).graph();
   std::vector<ModelValue> inputs;
   if (graph.ir_version < 4) return inputs;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.constant(v) != nullptr) inputs.push_back(ToModelValue(graph, v));
   }
   return inputs;
@@ -120,7 +120,7 @@ Status ObservedModel::CheckInputs(const Tensors& inputs) const {
     if (given != inputs.end()) QR_RETURN_IF_ERROR(CheckInput(formal, given->second));
   }
   std::unordered_set<std::string_view> names;
-  for (const ValueId v : graph.body(graph.main()).inputs) names.insert(graph.name(v));
+  for (const ValueId v : graph.inputs()) names.insert(graph.name(v));
   for (const auto& [name, value] : inputs) {
     if (!names.contains(name))
       return {StatusCode::kUsage, fmt::format("the model has no input `{}`", name)};

@@ -36,15 +36,26 @@ void Graph::RemoveFunction(BodyId b) {
 }
 
 void Graph::AddInput(BodyId b, ValueId value) {
+  if (b == main() && removed_inputs_ > 0) DropRemovedInputs();
   values_[value.index].input = 1;
   bodies_[b.index].inputs.push_back(value);
   changed_ = true;
 }
 
 void Graph::RemoveInput(BodyId b, ValueId value) {
+  if (!IsInput(value)) return;
   values_[value.index].input = 0;
-  std::erase(bodies_[b.index].inputs, value);
   changed_ = true;
+  if (b != main()) {
+    std::erase(bodies_[b.index].inputs, value);
+  } else if (++removed_inputs_ > bodies_[b.index].inputs.size() / 2) {
+    DropRemovedInputs();
+  }
+}
+
+void Graph::DropRemovedInputs() {
+  std::erase_if(bodies_[main().index].inputs, [&](ValueId v) { return !IsInput(v); });
+  removed_inputs_ = 0;
 }
 
 bool Graph::Encloses(BodyId outer, BodyId inner) const {

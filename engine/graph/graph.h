@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,7 +62,7 @@ struct Body {
   BodyId parent;  // of a subgraph: the body around it
   NodeId owner;   // of a subgraph: the node whose attribute it is
   std::string name;
-  std::vector<ValueId> inputs;
+  std::vector<ValueId> inputs;     // of the main body: Graph::inputs()
   std::vector<UseId> outputs;      // slots; Graph::output(body, i) is the value
   std::vector<NodeId> nodes;       // in order of creation, removed nodes included (Graph::alive)
   std::vector<ValueId> constants;  // initializers of this body, removed ones included
@@ -111,6 +112,12 @@ class Graph {
   void RemoveFunction(BodyId b);  // REQUIRES: nothing calls it
   void AddInput(BodyId b, ValueId value);
   void RemoveInput(BodyId b, ValueId value);
+  // The inputs of a body, in order.  Those of the main one that were removed stay in the list for a while: before IR
+  // version 4 each initializer is one, and they go one by one.
+  auto inputs(BodyId b) const {
+    return body(b).inputs | std::views::filter([this](ValueId v) { return IsInput(v); });
+  }
+  auto inputs() const { return inputs(main()); }
   bool IsInput(ValueId v) const { return values_[v.index].input; }  // an input of its body
   // Is `inner` the body `outer` or nested in it?
   bool Encloses(BodyId outer, BodyId inner) const;
@@ -305,6 +312,7 @@ class Graph {
 
   void Link(UseId u, ValueId v);
   void Unlink(UseId u);
+  void DropRemovedInputs();
   void Touch(NodeId n) { nodes_[n.index].dirty = changed_ = true; }
   void TouchUser(UseId u);
   void AdoptSubgraphs(NodeId n);
@@ -326,7 +334,8 @@ class Graph {
     NodeId former;
   };
   std::vector<Adoption> adoptions_;
-  std::deque<OpName> ops_;  // op_name() stays where it is
+  size_t removed_inputs_ = 0;  // that the main body still lists
+  std::deque<OpName> ops_;     // op_name() stays where it is
   std::map<OpName, OpId> op_ids_;
   std::vector<uint32_t> op_nodes_;  // by OpId: how many nodes are alive
   size_t num_constants_ = 0;

@@ -176,7 +176,7 @@ void Planner::PlanDeclaration(ValueId v, const ValueRecord* record, int number, 
 void Planner::PlanInputs(BodyId b, Rope& out) {
   std::unordered_map<ValueId, const ValueRecord*> records;
   for (const ValueRecord& r : source_of(b).inputs) records.emplace(r.value, &r);
-  for (const ValueId v : graph_.body(b).inputs) {
+  for (const ValueId v : graph_.inputs(b)) {
     const auto it = records.find(v);
     PlanDeclaration(v, it == records.end() ? nullptr : it->second, GraphProto::kInputFieldNumber,
                     out);

@@ -150,7 +150,7 @@ bool ChangedBodiesAlone(const Graph& before, const Graph& after) {
 }
 
 bool HaveSameInputs(const Graph& before, const Graph& after) {
-  for (const ValueId v : before.body(before.main()).inputs) {
+  for (const ValueId v : before.inputs()) {
     if (before.constant(v) == nullptr && after.declared(v).dtype != before.declared(v).dtype)
       return false;
   }

@@ -21,7 +21,7 @@ namespace {
 
 // Whether there is an input of which nobody knows how many axes it has.
 bool HasOpenRank(const Graph& graph) {
-  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
     return graph.constant(v) == nullptr && !graph.declared(v).has_rank;
   });
 }

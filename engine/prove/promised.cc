@@ -84,7 +84,7 @@ bool HasSubnormalConstants(const Graph& graph) {
 
 // A few constants are no data whose sums say something, and a condition that chooses is none.
 bool HasData(const Graph& graph) {
-  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
     return graph.constant(v) == nullptr && graph.declared(v).dtype != DType::kBool;
   });
 }

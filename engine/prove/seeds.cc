@@ -20,7 +20,7 @@ namespace {
 // Nothing can be run whose element type nobody knows. False: all are known.
 bool GiveTypes(Graph& graph) {
   bool any = false;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     TypeInfo type = graph.declared(v);
     if (type.dtype != DType::kUndefined || !type.is_tensor) continue;
     type.dtype = DType::kFloat;
@@ -133,7 +133,7 @@ std::string YamlQuoted(const std::string& text) {
 std::string TestText(const Graph& graph, const Task& task, const std::string& rule,
                      const std::string& name, const std::string& expect) {
   std::string text = fmt::format("- name: {}\n", name);
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.Overridable(v))
       text += fmt::format("  # `{}` is an input, too: the caller may give another one\n",
                           Printable(graph.name(v)));

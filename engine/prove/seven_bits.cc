@@ -51,7 +51,7 @@ bool NarrowConstants(Graph& graph) {
 }
 
 bool HasInputOfEightBits(const Graph& graph) {
-  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
     return graph.constant(v) == nullptr && graph.declared(v).dtype == DType::kInt8;
   });
 }

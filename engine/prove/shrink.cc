@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kShrinkTime{10};
 // What tells graphs apart for a reader, and what the text leaves out.
 std::string TextOf(const Graph& graph) {
   std::string text = PrintGraph(graph, graph.main(), {.max_elements = 64});
-  for (const ValueId v : graph.body(graph.main()).inputs) text += graph.Overridable(v) ? 'o' : 'i';
+  for (const ValueId v : graph.inputs()) text += graph.Overridable(v) ? 'o' : 'i';
   for (const auto& [domain, version] : graph.opset()) text += std::to_string(version) + " ";
   return text;
 }

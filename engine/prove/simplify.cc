@@ -51,8 +51,7 @@ void DropOutput(Graph& graph, const Signatures& signatures, size_t output) {
 }
 
 bool HasOverridable(const Graph& graph) {
-  const std::vector<ValueId>& inputs = graph.body(graph.main()).inputs;
-  return std::ranges::any_of(inputs, [&](ValueId v) { return graph.Overridable(v); });
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) { return graph.Overridable(v); });
 }
 
 // What reads the node reads its first input.
@@ -120,7 +119,8 @@ bool LeaveOutSome(Graph& graph, const Signatures& signatures, const Change& chan
       if (counter.IsNext()) return graph.SetInput(n, i, ValueId()), true;
     }
   }
-  const std::vector<ValueId> inputs = graph.body(graph.main()).inputs;
+  auto listed = graph.inputs();
+  const std::vector<ValueId> inputs(listed.begin(), listed.end());
   for (const ValueId v : inputs) {
     if (!graph.Overridable(v)) continue;
     if (counter.IsNext()) return graph.RemoveInput(graph.main(), v), true;

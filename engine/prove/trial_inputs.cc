@@ -146,7 +146,7 @@ Result<bool> MakeEnds(Tensors& sample, Dice& dice) {
 std::map<std::string, std::vector<int64_t>> NamedShapes(const Model& model) {
   const Graph& graph = GraphOf(model);
   std::map<std::string, std::vector<int64_t>> shapes;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     const TypeInfo& type = graph.declared(v);
     if (graph.constant(v) != nullptr || !type.has_rank) continue;
     std::vector<int64_t> dims;
@@ -344,7 +344,7 @@ Result<std::vector<Tensors>> TrialInputs(const Court& court, const Model& model,
 }
 
 bool HasNumberAsData(const Graph& graph, const Signatures& signatures) {
-  return std::ranges::any_of(graph.body(graph.main()).inputs, [&](ValueId v) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId v) {
     const TypeInfo& type = graph.declared(v);
     const bool small = IsInteger(type.dtype) && Info(type.dtype).bits <= 16;
     if (graph.constant(v) != nullptr || !type.has_rank || !type.dims.empty() ||

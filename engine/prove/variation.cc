@@ -21,7 +21,7 @@ Change::Change(Graph& graph, const Vocabulary& words, const Signatures& signatur
     if (graph.constant(v) != nullptr) continue;
     if (graph.producer(v).valid()) made_.push_back(v);
   }
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.constant(v) == nullptr) inputs_.push_back(v);
   }
 }

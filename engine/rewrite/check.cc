@@ -226,7 +226,7 @@ bool Rewriter::IsFree(Dim dim) {
   if (!dim.symbolic()) return false;
   if (!free_symbols_) {
     free_symbols_.emplace();
-    for (const ValueId v : graph_.body(graph_.main()).inputs) {
+    for (const ValueId v : graph_.inputs()) {
       for (const Dim d : graph_.declared(v).dims) {
         if (d.symbolic()) free_symbols_->insert(d.symbol());
       }

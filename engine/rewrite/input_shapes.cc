@@ -14,7 +14,7 @@ using Symbols = std::map<uint32_t, int64_t>;
 
 Result<ValueId> FindInput(const Graph& graph, const std::string& name) {
   std::vector<std::string> names;
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.name(v) == name) return v;
     names.emplace_back(graph.name(v));
   }

@@ -47,7 +47,7 @@ class GraphComparer {
   using Named = std::map<std::string_view, ValueId>;
   static Named Inputs(const Graph& graph) {
     Named named;
-    for (const ValueId v : graph.body(graph.main()).inputs) {
+    for (const ValueId v : graph.inputs()) {
       if (!graph.constant(v)) named[graph.name(v)] = v;
     }
     return named;

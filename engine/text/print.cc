@@ -243,7 +243,7 @@ class GraphPrinter {
     Details& details = expr->mutable_details();
     details.body = std::make_unique<BodyText>();
     BodyText& text = *details.body;
-    for (const ValueId v : graph_.body(body).inputs) text.inputs.push_back(DeclOf(v));
+    for (const ValueId v : graph_.inputs(body)) text.inputs.push_back(DeclOf(v));
     text.has_inputs = !text.inputs.empty();
     const auto decl = [&](TypeDecl d) { text.decls.push_back(std::move(d)); };
     const auto stmt = [&](Stmt s) { text.stmts.push_back(std::move(s)); };
@@ -273,7 +273,7 @@ std::string PrintGraph(const Graph& graph, BodyId body, const PrintOptions& opti
   };
   const auto stmt = [&](Stmt s) { out += Print(s) + "\n"; };
   if (options.only.empty()) {
-    for (const ValueId v : graph.body(body).inputs) {
+    for (const ValueId v : graph.inputs(body)) {
       if (!graph.constant(v)) decl(printer.DeclOf(v));
     }
   }

@@ -39,7 +39,7 @@ std::set<std::string> OutputsOfInputs(const Model& model, const Rules* roles) {
   const auto reach = [&](ValueId v) {
     if (v.valid() && reached.insert(v).second) open.push_back(v);
   };
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.constant(v) == nullptr) reach(v);
   }
   while (!open.empty()) {

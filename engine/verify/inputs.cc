@@ -83,7 +83,7 @@ Status InputMaker::AddInputs(const Model& model, const VerifyOptions& options) {
     if (known == symbols.end()) symbols.push_back(dim);
     return -1 - number;
   };
-  for (const ValueId v : graph.body(graph.main()).inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (graph.constant(v) != nullptr) continue;
     const TypeInfo& type = graph.declared(v);
     Input input{.name = std::string(graph.name(v)), .dtype = type.dtype};

@@ -136,6 +136,28 @@ TEST_CASE("Graph: outputs swap between nodes") {
   CheckSound(m.graph);
 }
 
+TEST_CASE("Graph: inputs that are removed one by one, the others stay in order") {
+  GraphMaker m;
+  const BodyId main = m.graph.main();
+  std::vector<ValueId> all;
+  for (int i = 0; i < 9; ++i) {
+    all.push_back(m.Constant("w" + std::to_string(i), 7));
+    m.graph.AddInput(main, all.back());
+  }
+  std::vector<ValueId> left = all;
+  for (const size_t gone : {8, 0, 4, 2, 6, 1}) {
+    std::erase(left, all[gone]);
+    m.graph.RemoveInput(main, all[gone]);
+    m.graph.RemoveInput(main, all[gone]);  // which it is no more
+    CHECK(std::ranges::equal(m.graph.inputs(), left));
+    CheckSound(m.graph);
+  }
+  m.graph.AddInput(main, all[1]);  // while others are about to be forgotten
+  left.push_back(all[1]);
+  CHECK(std::ranges::equal(m.graph.inputs(), left));
+  CheckSound(m.graph);
+}
+
 TEST_CASE("Graph: initializers come and go with their graph-input twins") {
   GraphMaker m;
   const ValueId w = m.Constant("w", 7);
@@ -144,7 +166,7 @@ TEST_CASE("Graph: initializers come and go with their graph-input twins") {
   CHECK(m.graph.constant(w) != nullptr);
   m.graph.RemoveConstant(w);
   CHECK(!m.graph.alive(w));
-  CHECK(m.graph.body(m.graph.main()).inputs.empty());
+  CHECK(m.graph.inputs().empty());
   const ValueId v = m.graph.AddValue(m.graph.main(), "v");
   m.graph.SetConstant(v, Tensor::Int64Scalar(1));
   m.graph.SetConstant(v, Tensor::Int64Scalar(2));
