@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from conftest import CHAIN, RULES, parse
+from conftest import CHAIN, RULES, SOURCE, parse
 
 import qrewrite
 from qrewrite import Functions, Model, Rules
@@ -201,3 +201,39 @@ def test_what_is_no_dict_of_tensors(chain):
 def test_a_match_by_names(chain):
     match = qrewrite.find(chain, pattern="y = Mul(x, w)")[0]
     assert "x" in match and "q" not in match and list(match) == ["y", "x", "w"] and dict(match)["w"].constant.shape == (4,)
+
+
+def of_type(graph: str):
+    return Model.parse(parse(graph).SerializeToString())
+
+
+FLOATS = "g (float[2] x) => (float[2] y) { y = Relu(x) }"
+ASKS = {
+    "`names={A: B}`": lambda: qrewrite.verify(of_type(FLOATS), of_type("g (float[2] z) => (float[2] y) { y = Relu(z) }"), runtime="builtin"),
+    "`names={'y': B}`": lambda: qrewrite.verify(of_type(FLOATS), of_type("g (float[2] x) => (float[2] z) { z = Relu(x) }"), runtime="builtin"),
+    "`units={'x': (SCALE, ZERO)}`": lambda: qrewrite.verify(
+        of_type(FLOATS), of_type("g (int8[2] x) => (float[2] y) { v = Cast <to = 1> (x)  y = Relu(v) }"), runtime="builtin",
+        inputs=[{"x": np.array([0.5, 300], np.float32)}]),
+    "`inputs`": lambda: qrewrite.verify(of_type(g := "g (seq(float[2]) x) => (int64 y) { y = SequenceLength(x) }"), of_type(g), runtime="builtin"),
+    "`max_rewrites`": lambda: qrewrite.rewrite(of_type("g (float[2] x) => (float[2] y) { y = Neg(x) }"), {
+        "name": "endless", "rules": [{"name": "again", "match": "y = Neg(x)", "replace": "y = Neg(Neg(Neg(x)))"}]}, max_rewrites=50),
+}
+
+
+@pytest.mark.parametrize("argument", ASKS)
+def test_messages_name_arguments_not_options_of_the_command(argument):
+    with pytest.raises(qrewrite.Error) as caught:
+        ASKS[argument]()
+    (diagnostic, *_) = caught.value.diagnostics
+    assert argument in f"{diagnostic.message} {diagnostic.hint}" and argument in str(caught.value)
+    assert not re.search(r"(^|\s|\()--\w", str(caught.value))
+
+
+def test_no_message_of_the_library_names_an_option_that_has_no_argument():
+    from qrewrite._errors import _in_python
+    option = re.compile(r'"[^"\n]*?(?:^|[ (])(--[a-z][a-z-]+[^"\n]*)"')
+    silent = {"--skip-rule", "--max", "--rules"}  # of explain, of diffs, and of the command line alone
+    for file in sorted((SOURCE / "engine").rglob("*.cc")):
+        for text in option.findall(file.read_text()):
+            if text.split(")")[0].split("`")[0].split(" ")[0] not in silent:
+                assert not re.search(r"--[a-z]", _in_python(text.replace("{}", "x"))), (file, text)

@@ -136,9 +136,33 @@ _CLASSES = {c.code: c for c in (UsageError, FileError, InvalidModel, InvalidRule
                                 Cancelled, CallbackError)}
 
 
+# What the library calls by the options of the command, as the arguments of this package.
+_OPTIONS = [(re.compile(option), argument) for option, argument in (
+    (r"--map FLOAT=QUANTIZED ", r"`map={FLOAT: QUANTIZED}` "),  # debug
+    (r"--map A=B ", r"`names={A: B}` "),  # verify
+    (r"--map (.+)=B ", r"`names={'\1': B}` "),
+    (r"--units (.+)=SCALE,ZERO", r"`units={'\1': (SCALE, ZERO)}`"),
+    (r"--shape (.+)=1x128\b", r"`shapes={'\1': [1, 128]}`"),
+    (r"--shape (.+)=1x3x8x8\b", r"`shapes={'\1': [1, 3, 8, 8]}`"),
+    (r"--runtime builtin\b", "`runtime='builtin'`"),
+    (r"--ort PATH ", "`runtime=PATH` "),
+    (r"--inputs\b", "`inputs`"),
+    (r"--max-rewrites\b", "`max_rewrites`"),
+)]
+
+
+def _in_python(text: str) -> str:
+    if "--" in text:
+        for option, argument in _OPTIONS:
+            text = option.sub(argument, text)
+    return text
+
+
 def make(code: str, diagnostics: Sequence[tuple[Any, ...]], message: str) -> Error:
     """The exception for what the library reports; called by the extension module."""
-    return _CLASSES.get(code, Error)(message.removeprefix("error: "), [Diagnostic(*d) for d in diagnostics])
+    told = [Diagnostic(*d) for d in diagnostics]
+    told = [d._replace(message=_in_python(d.message), hint=_in_python(d.hint), notes=[_in_python(n) for n in d.notes]) for d in told]
+    return _CLASSES.get(code, Error)(_in_python(message.removeprefix("error: ")), told)
 
 
 _Kind = TypeVar("_Kind", bound=Error)
