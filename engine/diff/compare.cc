@@ -48,7 +48,7 @@ class GraphComparer {
     out_ = {};
     out_.place = PlaceText(a_, body_a);
     QR_RETURN_IF_ERROR(Nodes(body_a, body_b));
-    Interface(Inputs(a_, body_a), Inputs(b_, body_b), out_.inputs);
+    Interface(a_.inputs(body_a), b_.inputs(body_b), out_.inputs);
     Interface(Outputs(a_, body_a), Outputs(b_, body_b), out_.outputs);
     QR_RETURN_IF_ERROR(Constants(a_.body(body_a), b_.body(body_b)));
     return std::move(out_);
@@ -105,10 +105,6 @@ class GraphComparer {
         {.name = NameText(a_, v), .before = before, .after = after, .changes = {}});
   }
 
-  static std::vector<ValueId> Inputs(const Graph& graph, BodyId body) {
-    auto inputs = graph.inputs(body);
-    return {inputs.begin(), inputs.end()};
-  }
   static std::vector<ValueId> Outputs(const Graph& graph, BodyId body) {
     std::vector<ValueId> values;
     for (size_t i = 0; i < graph.body(body).outputs.size(); ++i) {
@@ -242,6 +238,10 @@ bool SameOperand(const Graph& a, const Graph& b, const GraphMatching& matching, 
   if (!va.valid() || !vb.valid()) return va.valid() == vb.valid();
   if (matching.ToB(va) == vb) return true;
   const Tensor *left = a.constant(va), *right = b.constant(vb);
+  if (left == nullptr && right == nullptr && a.name(va) == b.name(vb)) {
+    const auto x = options.carried_a.find(va), y = options.carried_b.find(vb);
+    return x != options.carried_a.end() && y != options.carried_b.end() && x->second == y->second;
+  }
   if (left == nullptr || right == nullptr) return false;
   const Result<bool> same = SameConstant(*left, *right, options);
   return same.ok() && *same && (!options.names || a.name(va) == b.name(vb));
@@ -281,7 +281,12 @@ std::vector<FieldChange> CompareNodes(const Graph& a, const Graph& b, const Grap
     const ValueId va = i < a.num_inputs(node_a) ? a.input(node_a, i) : ValueId();
     const ValueId vb = i < b.num_inputs(node_b) ? b.input(node_b, i) : ValueId();
     if (SameOperand(a, b, matching, va, vb, options)) continue;
-    changes.push_back({fmt::format("input {}", i), text(a, va), text(b, vb)});
+    const std::string before = text(a, va), after = text(b, vb);
+    if (before == after) {
+      changes.push_back({fmt::format("input {}: other data of {}", i, before), "", ""});
+    } else {
+      changes.push_back({fmt::format("input {}", i), before, after});
+    }
   }
   for (size_t i = 0; i < std::max(a.num_outputs(node_a), b.num_outputs(node_b)); ++i) {
     const ValueId va = i < a.num_outputs(node_a) ? a.output(node_a, i) : ValueId();

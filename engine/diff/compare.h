@@ -1,6 +1,8 @@
 // Compares two graphs whose counterparts are known (matching.h).
 #pragma once
 
+#include <map>
+#include <string_view>
 #include <vector>
 
 #include "engine/diff/matching.h"
@@ -13,6 +15,8 @@ struct CompareOptions {
   // Constants that have to be computed first are not: they are taken as different ones, unless they
   // were made in the same way.
   bool compute = true;
+  // What initializers hold that are values without tensor (ModelFile::Carried).
+  std::map<ValueId, std::string_view> carried_a = {}, carried_b = {};
 };
 
 // The main graphs of two models, matched; the models outlive the result. Errors: a model that a failed

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "engine/api/model_impl.h"
 #include "engine/base/diagnostics.h"
 #include "engine/base/lines.h"
 #include "engine/diff/compare.h"
@@ -230,7 +231,10 @@ Result<DiffReport> DiffAsSpelt(const Model& before, const Model& after,
   DiffReport report{.model = {}, .graphs = {}, .before = before.Stats(), .after = after.Stats()};
   report.model = CompareFacts(before, after);
   QR_ASSIGN_OR_RETURN(report.graphs, CompareGraphs(matching.a(), matching.b(), matching,
-                                                   {.names = options.names, .compute = true}));
+                                                   {.names = options.names,
+                                                    .compute = true,
+                                                    .carried_a = before.impl().file->Carried(),
+                                                    .carried_b = after.impl().file->Carried()}));
   return report;
 }
 

@@ -190,7 +190,7 @@ class FileMaker {
     }
     QR_ASSIGN_OR_RETURN(std::vector<NpzArray> arrays, ReadNpz(source));
     const std::vector<const RecordRow*> rows = Rows(spec_.table);
-    QR_ASSIGN_OR_RETURN(const std::vector<size_t> places, Places(rows, arrays.size(), source));
+    QR_ASSIGN_OR_RETURN(const std::vector<size_t> places, Places(rows, arrays, source));
     for (size_t i = 0; i < rows.size(); ++i) {
       NpzArray& array = arrays[places[i]];
       Result<Tensor> converted = Converted(array.tensor, *rows[i]);
@@ -221,19 +221,45 @@ class FileMaker {
     return rows;
   }
 
-  // Which array belongs to which row: arrays are in the order of the interface. If there is one for
-  // each input (output) of the graph, those without a row stay as they are.
-  Result<std::vector<size_t>> Places(const std::vector<const RecordRow*>& rows, size_t arrays,
+  // Which array belongs to which row: that of its name, whatever the order, if each has one; else arrays are in the
+  // order of the interface (numpy's arr_0, arr_1, ...).  Those without a row stay as they are.
+  Result<std::vector<size_t>> Places(const std::vector<const RecordRow*>& rows,
+                                     const std::vector<NpzArray>& arrays,
                                      const std::string& source) const {
-    if (rows.size() == arrays) {
-      std::vector<size_t> places(arrays);
-      std::iota(places.begin(), places.end(), size_t{0});
-      return places;
+    if (auto places = PlacesByName(rows, arrays)) return *std::move(places);
+    std::optional<std::vector<size_t>> places = interface_.PlacesOf(rows, arrays.size());
+    if (rows.size() == arrays.size()) {
+      places.emplace(arrays.size());
+      std::iota(places->begin(), places->end(), size_t{0});
     }
-    if (auto places = interface_.PlacesOf(rows, arrays)) return *std::move(places);
-    return Status(StatusCode::kUsage,
-                  fmt::format("`{}` has {} arrays, but the rules recorded {} rows of `{}`",
-                              Printable(source, 1000), arrays, rows.size(), spec_.table));
+    if (!places) {
+      return Status(StatusCode::kUsage,
+                    fmt::format("`{}` has {} arrays, but the rules recorded {} rows of `{}`",
+                                Printable(source, 1000), arrays.size(), rows.size(), spec_.table));
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const std::string& key = arrays[(*places)[i]].key;
+      const auto named = [&](const RecordRow* row) { return graph_.name(row->of) == key; };
+      if (named(rows[i]) || std::ranges::none_of(rows, named)) continue;
+      return Status(
+          StatusCode::kUsage,
+          fmt::format("`{}`: array `{}` stands where `{}` is expected, of which none has the name",
+                      Printable(source, 1000), Printable(key), graph_.name(rows[i]->of)));
+    }
+    return *std::move(places);
+  }
+
+  std::optional<std::vector<size_t>> PlacesByName(const std::vector<const RecordRow*>& rows,
+                                                  const std::vector<NpzArray>& arrays) const {
+    std::unordered_map<std::string_view, size_t> by_name;
+    for (size_t i = 0; i < arrays.size(); ++i) by_name.try_emplace(arrays[i].key, i);
+    std::vector<size_t> places;
+    for (const RecordRow* row : rows) {
+      const auto at = by_name.find(graph_.name(row->of));
+      if (at == by_name.end()) return std::nullopt;
+      places.push_back(at->second);
+    }
+    return places;
   }
 
   Result<Tensor> Converted(const Tensor& array, const RecordRow& row) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/fold/chunks.h"
+#include "engine/fold/no_result.h"
 #include "engine/fold/quant_params.h"
 #include "engine/fold/types.h"
 
@@ -87,7 +88,7 @@ Result<Tensor> Quantize(const Tensor& x, const QuantParams& params, DType dtype,
     params.ForEachPiece(begin, end, [&](const QuantParams::Piece& piece) {
       Apply(params, piece, chunk.data() + (piece.begin - begin), op);
     });
-    if (AnyNaN(values)) return Reason("NaN cannot be quantized");
+    if (AnyNaN(values)) return Reason("{}", kQuantizedNaN);
     QR_CHECK(writer.Write(begin, values));
   }
   return std::move(buffer).Finish();
@@ -119,7 +120,7 @@ OutputTypes QuantizeTypes(const FoldCall& call) {
   for (int64_t begin = 0; begin < x.size(); begin += kChunk) {
     const auto n = static_cast<size_t>(std::min(kChunk, x.size() - begin));
     reader.Read(begin, std::span(chunk).first(n));
-    if (AnyNaN(std::span(chunk).first(n))) return Reason("NaN cannot be quantized");
+    if (AnyNaN(std::span(chunk).first(n))) return Reason("{}", kQuantizedNaN);
   }
   return types;
 }

@@ -1,6 +1,7 @@
 // The parts of Graph that know bodies: the main graph, functions, and subgraphs with the nodes that
 // own them.
 #include <algorithm>
+#include <iterator>
 
 #include "engine/graph/graph.h"
 
@@ -51,6 +52,13 @@ void Graph::RemoveInput(BodyId b, ValueId value) {
   } else if (++removed_inputs_ > bodies_[b.index].inputs.size() / 2) {
     DropRemovedInputs();
   }
+}
+
+std::vector<ValueId> Graph::inputs(BodyId b) const {
+  std::vector<ValueId> inputs;
+  std::ranges::copy_if(body(b).inputs, std::back_inserter(inputs),
+                       [&](ValueId v) { return IsInput(v); });
+  return inputs;
 }
 
 void Graph::DropRemovedInputs() {

@@ -20,7 +20,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -114,10 +113,8 @@ class Graph {
   void RemoveInput(BodyId b, ValueId value);
   // The inputs of a body, in order.  Those of the main one that were removed stay in the list for a while: before IR
   // version 4 each initializer is one, and they go one by one.
-  auto inputs(BodyId b) const {
-    return body(b).inputs | std::views::filter([this](ValueId v) { return IsInput(v); });
-  }
-  auto inputs() const { return inputs(main()); }
+  std::vector<ValueId> inputs(BodyId b) const;
+  std::vector<ValueId> inputs() const { return inputs(main()); }
   bool IsInput(ValueId v) const { return values_[v.index].input; }  // an input of its body
   // Is `inner` the body `outer` or nested in it?
   bool Encloses(BodyId outer, BodyId inner) const;

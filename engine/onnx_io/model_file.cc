@@ -55,6 +55,16 @@ class OnnxModelFile : public ModelFile {
   const Graph& graph() const override { return graph_; }
   std::string_view source_bytes() const override { return source_.bytes; }
   bool has_external_data() const override { return source_.has_external; }
+  std::map<ValueId, std::string_view> Carried() const override {
+    std::map<ValueId, std::string_view> carried;
+    for (const BodySource& body : source_.bodies) {
+      for (const SparseRecord& r : body.sparse) carried[r.value] = r.field;
+      for (const TensorRecord& r : body.initializers) {
+        if (r.carried) carried[r.value] = r.field;
+      }
+    }
+    return carried;
+  }
 
   Status Write(const std::string& path, const WriteOptions& options,
                OutputSet& files) const override {

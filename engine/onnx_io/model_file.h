@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,6 +78,8 @@ class ModelFile {
   // Bytes of the model file as it was read (without external data).
   virtual std::string_view source_bytes() const = 0;
   virtual bool has_external_data() const = 0;
+  // The fields, as they were read, of initializers that are values without tensor: see above.
+  virtual std::map<ValueId, std::string_view> Carried() const = 0;
 
   // Adds the model with the present state of graph() to the files of a run, complete. Nodes of each
   // body are put in canonical topological order if the graph changed; an unchanged model is written

@@ -218,6 +218,9 @@ CodeId ProgramCompiler::CompileList(const Expr& expr, const Names& names) {
 
 CodeId ProgramCompiler::CompileCall(const Expr& expr, const Names& names) {
   if (expr.call().refs.empty()) return Constant(Failure{"this has no value"}, &expr);
+  if (const int slot = names.FindList(expr); slot >= 0) {
+    return Add({.op = CodeOp::kName, .slot = slot, .expr = &expr});
+  }
   const Ref& ref = expr.call().refs[0];
   const bool fact = ref.kind == Ref::Kind::kDefinition;
   const bool label = !fact && names.FindOne(ref.name) >= 0;

@@ -101,6 +101,25 @@ Make ProgramCompiler::CompileMake(const Expr& expr, const Names& names) {
   return out;
 }
 
+namespace {
+
+// Calls of `members` where one of them is wanted: not in what other functions ask about.
+void CollectLists(const Expr& expr, std::vector<const Expr*>& lists) {
+  if (IsFunctionCall(expr)) {
+    if (expr.call().refs[0].name == "members") lists.push_back(&expr);
+    return;
+  }
+  if (expr.kind == Expr::Kind::kIndex || expr.kind == Expr::Kind::kList) return;
+  for (const ExprPtr& item : expr.items) {
+    if (item) CollectLists(*item, lists);
+  }
+  for (const Arg& arg : expr.call().args) {
+    if (!arg.repeated) CollectLists(*arg.value, lists);
+  }
+}
+
+}  // namespace
+
 MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
   MakeArg out;
   out.repeated = arg.repeated;
@@ -113,8 +132,17 @@ MakeArg ProgramCompiler::CompileMakeArg(const Arg& arg, const Names& names) {
   // Each name in front of the dots may hold a list (within others, lists of lists); its members go before
   // names of the replacement.
   Names members(names.layout(), &names);
+  std::vector<const Expr*> lists;
+  CollectLists(*arg.value, lists);
+  for (const Expr* list : lists) {
+    MakeArg::Member member{.list = {.value = Compile(*list, names)},
+                           .slot = members.AddSlot("members"),
+                           .computed = true};
+    members.AddList(*list, member.slot);
+    out.members.push_back(std::move(member));
+  }
   std::vector<std::string> mentioned;
-  CollectNames(*arg.value, mentioned);
+  CollectNames(*arg.value, mentioned, &members);
   for (const std::string& name : mentioned) {
     if (members.HasMember(name)) continue;
     const int slot = names.Find(name), fresh = names.FindFresh(name);

@@ -62,25 +62,35 @@ const std::vector<const OpSet*>* Names::LabelSets(std::string_view label) const 
   return nullptr;
 }
 
-void CollectNames(const Expr& expr, std::vector<std::string>& names) {
+int Names::FindList(const Expr& call) const {
+  for (const Names* at = this; at != nullptr; at = at->around_) {
+    for (const auto& [list, slot] : at->lists_) {
+      if (list == &call) return slot;
+    }
+  }
+  return -1;
+}
+
+void CollectNames(const Expr& expr, std::vector<std::string>& names, const Names* names_around) {
+  if (names_around != nullptr && names_around->FindList(expr) >= 0) return;
   if (expr.kind == Expr::Kind::kName) names.push_back(expr.text);
   for (const Ref& ref : expr.call().refs) {
     if (ref.kind == Ref::Kind::kName) names.push_back(ref.name.substr(0, ref.name.find('.')));
   }
   for (const ExprPtr& item : expr.items) {
-    if (item) CollectNames(*item, names);
+    if (item) CollectNames(*item, names, names_around);
   }
   for (const AttrArg& attr : expr.call().attrs) {
     if (attr.rest || !attr.value) names.push_back(attr.name);
-    if (attr.value) CollectNames(*attr.value, names);
+    if (attr.value) CollectNames(*attr.value, names, names_around);
   }
   for (const Arg& arg : expr.call().args) {
     if (arg.label_kind == Arg::Label::kArrow) names.push_back(arg.label);
-    if (arg.value) CollectNames(*arg.value, names);
+    if (arg.value) CollectNames(*arg.value, names, names_around);
   }
   for (const Subscript& s : expr.details().subscripts) {
-    if (s.start) CollectNames(*s.start, names);
-    if (s.stop) CollectNames(*s.stop, names);
+    if (s.start) CollectNames(*s.start, names, names_around);
+    if (s.stop) CollectNames(*s.stop, names, names_around);
   }
 }
 

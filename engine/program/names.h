@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/name_map.h"
@@ -37,6 +38,9 @@ class Names {
   // A name whose list is taken apart in front of `...`.
   void AddMember(const std::string& name, int slot) { *members_.Add(name, slot).first = slot; }
   int FindMember(std::string_view name) const;
+  // `members(w)` in front of `...`: the slot of one of its members.
+  void AddList(const Expr& call, int slot) { lists_.emplace_back(&call, slot); }
+  int FindList(const Expr& call) const;  // -1: it is no such call
   // Here, not around.
   bool HasMember(std::string_view name) const { return members_.Find(name) != nullptr; }
   // In front of `...` the slot of one member, elsewhere that of the name. -1: none.
@@ -55,11 +59,14 @@ class Names {
   const Names* around_;
   NameMap<int, 8> slots_;
   NameMap<int> fresh_, members_;
+  std::vector<std::pair<const Expr*, int>> lists_;
   std::map<std::string, std::vector<const OpSet*>, std::less<>> labels_;
   std::vector<int> added_;
 };
 
-// Every name an expression mentions (calls' labels and dotted heads included), unresolved.
-void CollectNames(const Expr& expr, std::vector<std::string>& names);
+// Every name an expression mentions (calls' labels and dotted heads included), unresolved; not those in calls that `names_around`
+// has as lists.
+void CollectNames(const Expr& expr, std::vector<std::string>& names,
+                  const Names* names_around = nullptr);
 
 }  // namespace qrewrite

@@ -60,6 +60,7 @@ struct MakeArg {
   struct Member {
     Make list;
     int slot;
+    bool computed = false;  // `members(w)`, not a name
   };
   std::vector<Member> members;
 };

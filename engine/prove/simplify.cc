@@ -119,9 +119,7 @@ bool LeaveOutSome(Graph& graph, const Signatures& signatures, const Change& chan
       if (counter.IsNext()) return graph.SetInput(n, i, ValueId()), true;
     }
   }
-  auto listed = graph.inputs();
-  const std::vector<ValueId> inputs(listed.begin(), listed.end());
-  for (const ValueId v : inputs) {
+  for (const ValueId v : graph.inputs()) {
     if (!graph.Overridable(v)) continue;
     if (counter.IsNext()) return graph.RemoveInput(graph.main(), v), true;
   }

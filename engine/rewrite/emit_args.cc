@@ -26,6 +26,7 @@ Vals Emitter::Repeated(const MakeArg& arg, Frame& frame) {
   for (const MakeArg::Member& member : arg.members) {
     const Val value = Value(member.list, frame);
     frame.Unbind(member.slot);
+    if (member.computed && value.stops()) return Fail(in_.WhyIfAsked(value));
     if (value.is<List>()) {
       lists.emplace_back(member.slot, value.get<List>());
     } else if (member.list.kind != Make::Kind::kName && !value.stops()) {

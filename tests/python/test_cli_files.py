@@ -349,6 +349,19 @@ def test_npz_arrays_of_inputs_without_a_row_stay():
     assert data["p"].dtype == np.float32
 
 
+def test_npz_arrays_go_to_the_inputs_of_their_names_in_any_order():
+    save("q.onnx", QUANTIZED.replace("float[3] p", "float[2] p"))
+    np.savez("in.npz", p=np.array([4.0, 6.0], np.float32), other=np.zeros(1), x=np.array([1.0, 2.0], np.float32))
+    sidecar("in.npz")
+    data = np.load("side/inputs.npz")
+    assert data.files == ["p", "other", "x"]
+    np.testing.assert_array_equal(data["x"], np.array([5, 7], np.int8))
+    np.testing.assert_array_equal(data["p"], np.array([2, 3], np.int8))
+    np.savez("in.npz", p=np.array([4.0, 6.0], np.float32), q=np.array([1.0, 2.0], np.float32))
+    _, err = sidecar("in.npz", code=2)
+    assert "array `p` stands where `x` is expected, of which none has the name" in err
+
+
 def damaged(good):
     """Archives that are wrong in one way each, and a part of the message."""
     yield b"", "no .npz archive"

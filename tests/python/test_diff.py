@@ -77,6 +77,21 @@ def changed():
     return model
 
 
+def test_sparse_initializers(diff):
+    def sparse(*numbers):
+        model = parse()
+        w = next(i for i in model.graph.initializer if i.name == "w")
+        model.graph.initializer.remove(w)
+        values = helper.make_tensor("w", TensorProto.FLOAT, [len(numbers)], numbers)
+        indices = helper.make_tensor("", TensorProto.INT64, [len(numbers)], range(len(numbers)))
+        model.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [3, 1, 1]))
+        return model
+    assert diff(sparse(1, 2), sparse(1, 2), code=0) == "the models are equal: 6 nodes\n"
+    assert "input 1: other data of w" in diff(sparse(1, 2), sparse(1, 3))
+    assert diff(sparse(1, 2), sparse(1, 3), "--json")["graphs"][0]["nodes"][0]["changes"] == [
+        {"what": "input 1: other data of w", "before": "", "after": ""}]
+
+
 def test_changes(diff):
     text = diff(parse(), changed())
     data = diff(parse(), changed(), "--json")

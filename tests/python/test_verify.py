@@ -215,6 +215,7 @@ CRASHES = """
 #include <signal.h>
 #include <stdlib.h>
 static void* nothing(void) { return 0; }
+static int deep(int n) { volatile char room[4096]; room[0] = n; return deep(n + 1) + room[0]; }
 static void* crash(void) { %s; return 0; }
 static void* table[200];
 static void* get(unsigned v) {
@@ -228,7 +229,7 @@ void* OrtGetApiBase(void) { return &base; }
 """
 
 
-@pytest.mark.parametrize("how", ["raise(SIGFPE)", "raise(SIGSEGV)", "abort()"])
+@pytest.mark.parametrize("how", ["raise(SIGFPE)", "raise(SIGSEGV)", "abort()", "deep(0)"])
 def test_a_runtime_that_crashes_is_named(folder, how):
     library = folder / "lib.so"
     library.unlink(missing_ok=True)

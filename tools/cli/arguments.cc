@@ -1,6 +1,8 @@
 #include "tools/cli/arguments.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -100,6 +102,14 @@ std::string CheckCount(const std::string& text) {
 std::string CheckLimit(const std::string& text) {
   if (std::string fault = CheckCount(text); !fault.empty()) return fault;
   return text.find_first_not_of('0') != text.npos ? "" : fmt::format("`{}` leaves nothing", text);
+}
+
+std::string CheckSeconds(const std::string& text) {
+  double seconds = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool number = fault == std::errc() && end == text.data() + text.size();
+  return number && seconds > 0 && std::isfinite(seconds) ? ""
+                                                         : fmt::format("`{}` is no time", text);
 }
 
 std::string CheckOutput(const std::string& path) {

@@ -21,6 +21,8 @@ std::optional<int> Parse(CLI::App& app, int argc, char** argv);
 std::string CheckCount(const std::string& text);
 // The same for a limit, which is above 0.
 std::string CheckLimit(const std::string& text);
+// A time in seconds, more than none.
+std::string CheckSeconds(const std::string& text);
 // The same for where a result goes: a variable of a script that is not set is no default.
 std::string CheckOutput(const std::string& path);
 // The same for files beside the result: standard output is not for them.

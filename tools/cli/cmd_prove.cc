@@ -38,7 +38,8 @@ void AddOptions(CLI::App& app, Arguments& a) {
       ->type_name("SECONDS")
       ->transform([](std::string text) {
         return text.ends_with('s') ? text.substr(0, text.size() - 1) : text;
-      });
+      })
+      ->check(CheckSeconds);
   app.add_option("--seed", a.seed, "of the graphs; default 0")->type_name("N");
   app.add_flag("--why", a.why,
                "what each condition is good for, as a test without it goes wrong on");

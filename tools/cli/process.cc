@@ -44,8 +44,7 @@ void EndByFault(int signal) {
   Say("error: ");
   Say(running);
   Say(" crashed while it ran a model; other sizes or numbers may fit (--shape, --inputs), or "
-      "another "
-      "runtime (--runtime builtin)\n");
+      "another runtime (--runtime builtin)\n");
   _exit(kExitInvalidModel);
 }
 
@@ -55,7 +54,18 @@ void Handle(int signal, void (*handler)(int)) {
     return;  // nohup, a sanitizer
   action = {};
   action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
   sigaction(signal, &action, nullptr);
+}
+
+// Handlers have a stack of their own: what ended may have been a recursion that used up the other one.
+void MakeSignalStack() {
+  static char memory[1 << 16];
+  stack_t stack = {};
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0)
+    return;  // a sanitizer's
+  stack = {.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof(memory)};
+  sigaltstack(&stack, nullptr);
 }
 
 // Standard output that was closed must not become the first file that is opened.
@@ -74,6 +84,7 @@ void SetUpProcess() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) Handle(signal, EndBySignal);
+  MakeSignalStack();
   Handle(SIGBUS, EndByCutFile);
   for (const int signal : {SIGFPE, SIGSEGV, SIGILL, SIGABRT}) Handle(signal, EndByFault);
 }

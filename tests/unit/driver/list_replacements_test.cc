@@ -66,6 +66,17 @@ TEST_CASE("A list that is computed stands in front of dots") {
   CHECK(Becomes(rules, "x: float[2]\ny = Mul(x, float[2] [1, 2])",
                 "x: float[2]\ny = npu.Mix(x, 1.0, 2.0)"));
   CHECK_FALSE(Fires(rules, "x: float[2]\nw: float[2]\ny = Mul(x, w)"));
+  const std::string beside = RuleOf("y = npu.Dot(w, xs...)", "y = Sum(Mul(xs, members(w))...)",
+                                    "    where: const(w) and rank(w) == 1\n");
+  const std::string dot = "a: float[2]\nb: float[2]\ny = npu.Dot(float[2] [3, 4], a, b)";
+  CHECK(Becomes(beside, dot, "a: float[2]\nb: float[2]\ny = Sum(Mul(a, 3.0), Mul(b, 4.0))"));
+  CHECK_FALSE(Fires(beside, "a: float[2]\ny = npu.Dot(float[2] [3, 4], a)"));
+  const std::string asked =  // not one of them, where a function or an index asks for all
+      RuleOf("y = npu.Dot(w, xs...)",
+             "y = Sum(Max(xs, members(w)[0], cast(len(members(w)), FLOAT))...)",
+             "    where: const(w) and rank(w) == 1\n");
+  CHECK(
+      Becomes(asked, dot, "a: float[2]\nb: float[2]\ny = Sum(Max(a, 3.0, 2.0), Max(b, 3.0, 2.0))"));
   for (const char* no_list : {"x..., w", "(x, w)...", "Neg(x)..."}) {
     CHECK_FALSE(Fires(RuleOf("y = Mul(x, w)", "y = npu.Mix(" + std::string(no_list) + ")"),
                       "x: float[2]\nw: float[2]\ny = Mul(x, w)"));
