@@ -366,3 +366,13 @@ rules:
     Path("option.yaml").write_text(rules.format(7, size))
     for args in [["--rules", "./file.yaml"], ["--rules", "./option.yaml", "--set", f"big={text}"]]:
         run(*args, "chain.onnx", "--check", code=1)
+
+
+@pytest.mark.parametrize("command", ["find bad.onnx -e y=Relu(x)", "explain bad.onnx --rules optimize", "verify bad.onnx bad.onnx", "debug bad.onnx bad.onnx",
+                                     "diff bad.onnx bad.onnx", "verify bad.onnx bad.onnx --report json", "--rules optimize bad.onnx --check"])
+def test_an_error_is_data_too(command):
+    Path("bad.onnx").write_bytes(b"x")
+    out, err = run(*command.split(), *([] if "json" in command else ["--json"]), code=5)
+    told = json.loads(out)
+    assert (told["error"], told["exit_code"], told["input"]) == ("invalid_model", 5, "bad.onnx")
+    assert told["errors"][0]["message"] in err

@@ -13,6 +13,7 @@
 #include "tools/cli/debug_tables.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/terminal.h"
 
@@ -173,14 +174,17 @@ int RunDebug(int argc, char** argv) {
   TakeModels(a);
   if (const std::string fault = Fault(a); !fault.empty()) return UsageError(app, fault);
 
+  const auto fail = [&](const Status& status) {
+    return FailAs(a.json == "-", status, a.quantized_model);
+  };
   const Result<Model> original = Model::Load(a.float_model);
-  if (!original.ok()) return Fail(original.status());
+  if (!original.ok()) return fail(original.status());
   const Result<Model> quantized = Model::Load(a.quantized_model);
-  if (!quantized.ok()) return Fail(quantized.status());
+  if (!quantized.ok()) return fail(quantized.status());
   const Result<DebugReport> report = Measure(a, *original, *quantized);
-  if (!report.ok()) return Fail(report.status());
+  if (!report.ok()) return fail(report.status());
   if (const Status written = WriteFiles(a, *original, *quantized, *report); !written.ok())
-    return Fail(written);
+    return fail(written);
   Print(a.json == "-" ? report->Json() : DebugTables(*report, a.top));
   if (a.fail_under && Fails(*report, *a.fail_under)) {
     Note(fmt::format("an output is below {:g} dB\n", *a.fail_under));

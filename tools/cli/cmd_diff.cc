@@ -7,6 +7,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/paths.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
@@ -74,7 +75,7 @@ int RunDiff(int argc, char** argv) {
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (a.before.empty() || a.after.empty()) return UsageError(app, "two models are needed");
   const Result<int> code = Compare(a);
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code : FailAs(a.json, code.status(), a.before);
 }
 
 }  // namespace qrewrite::cli

@@ -3,6 +3,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -65,7 +66,7 @@ int RunExplain(int argc, char** argv) {
   if (a.model.empty()) return UsageError(app, "a model is needed");
   if (a.rules.empty()) return UsageError(app, "--rules is needed");
   const Result<int> code = Explain(a);
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code : FailAs(a.json, code.status(), a.model);
 }
 
 }  // namespace qrewrite::cli

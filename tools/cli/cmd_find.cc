@@ -13,6 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/nodes_json.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
 
@@ -274,7 +275,7 @@ int RunFind(int argc, char** argv) {
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (const std::string fault = Fault(a); !fault.empty()) return UsageError(app, fault);
   const Result<int> code = Find(a);
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code : FailAs(a.json, code.status(), a.model);
 }
 
 }  // namespace qrewrite::cli

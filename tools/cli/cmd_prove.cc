@@ -7,6 +7,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/terminal.h"
 
@@ -86,7 +87,7 @@ int RunProve(int argc, char** argv) {
   if (const auto code = Parse(app, argc, argv)) return *code;
   if (const std::string fault = Fault(a.runtime); !fault.empty()) return UsageError(app, fault);
   const Result<int> code = ProveFiles(a);
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code : FailAs(a.json, code.status(), a.files.front());
 }
 
 }  // namespace qrewrite::cli

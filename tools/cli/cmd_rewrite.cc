@@ -451,8 +451,7 @@ Result<int> RewriteModel(const Arguments& a, bool& told) {
 // With --json an error is data, too, in the place of the report. A file (--json=FILE) is only
 // written beside a result.
 int FailWith(const Status& status, const Arguments& a, bool told) {
-  if (a.json == "-" && !told) Print(ErrorJson(status, a.model));
-  return Fail(status);
+  return FailAs(a.json == "-" && !told, status, a.model);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tools/cli/exit_codes.h"
 #include "tools/cli/numbers.h"
 #include "tools/cli/promise.h"
+#include "tools/cli/report_json.h"
 #include "tools/cli/runtimes.h"
 #include "tools/cli/settings.h"
 #include "tools/cli/terminal.h"
@@ -283,7 +284,7 @@ int RunVerify(int argc, char** argv) {
   const Result<int> code = !a.bisect         ? VerifyModels(a)
                            : a.rules.empty() ? BisectPair(a)
                                              : BisectRules(a);
-  return code.ok() ? *code : Fail(code.status());
+  return code.ok() ? *code : FailAs(a.form == "json", code.status(), a.a);
 }
 
 }  // namespace qrewrite::cli

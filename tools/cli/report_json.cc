@@ -5,6 +5,7 @@
 #include "engine/base/status_names.h"
 #include "qrewrite/version.h"
 #include "tools/cli/exit_codes.h"
+#include "tools/cli/terminal.h"
 
 namespace qrewrite::cli {
 namespace {
@@ -30,6 +31,19 @@ Json DiagnosticJson(const Diagnostic& diagnostic) {
   return json;
 }
 
+std::string ErrorJson(const Status& status, const std::string& input) {
+  Json json = Json::object();
+  json["qrewrite"] = std::string(Version());
+  json["input"] = input;
+  json["error"] = Name(status.code());
+  json["exit_code"] = static_cast<int>(ExitCodeOf(status.code()));
+  json["errors"] = Json::array();
+  for (const Diagnostic& diagnostic : status.diagnostics()) {
+    json["errors"].push_back(DiagnosticJson(diagnostic));
+  }
+  return Dump(json);
+}
+
 }  // namespace
 
 std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
@@ -42,17 +56,9 @@ std::string ReportJson(const Report& report, const std::string& input, const std
   return Dump(json);
 }
 
-std::string ErrorJson(const Status& status, const std::string& input) {
-  Json json = Json::object();
-  json["qrewrite"] = std::string(Version());
-  json["input"] = input;
-  json["error"] = Name(status.code());
-  json["exit_code"] = static_cast<int>(ExitCodeOf(status.code()));
-  json["errors"] = Json::array();
-  for (const Diagnostic& diagnostic : status.diagnostics()) {
-    json["errors"].push_back(DiagnosticJson(diagnostic));
-  }
-  return Dump(json);
+int FailAs(bool json, const Status& status, const std::string& input) {
+  if (json) Print(ErrorJson(status, input));
+  return Fail(status);
 }
 
 }  // namespace qrewrite::cli

@@ -13,7 +13,7 @@ namespace qrewrite::cli {
 std::string ReportJson(const Report& report, const std::string& input, const std::string& output,
                        const std::vector<std::string>& files, const std::string& verify);
 
-// What stands in the place of the report after an error.
-std::string ErrorJson(const Status& status, const std::string& input);
+// Tells of an error, with `json` as data, too, in the place of the report; its exit code. `input`: what the command was asked about.
+int FailAs(bool json, const Status& status, const std::string& input);
 
 }  // namespace qrewrite::cli
