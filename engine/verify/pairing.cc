@@ -38,6 +38,10 @@ Result<ConstTensor> AsType(const std::string& name, const ConstTensor& plain, in
   Diagnostic fault{.message = fmt::format("input `{}`: {}", name, Message(cast.status()))};
   if (!unit && IsFloat(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
     fault.hint = fmt::format("what the integers stand for is said by --units {}=SCALE,ZERO", name);
+  if (IsInteger(tensor.dtype()) && IsInteger(static_cast<DType>(dtype)))
+    fault.hint =
+        "a rule that gives integers another type records what the ends of the former became: `lo`, "
+        "`hi`";
   return Status(StatusCode::kUsage, std::vector<Diagnostic>{std::move(fault)});
 }
 
