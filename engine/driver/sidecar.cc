@@ -222,7 +222,7 @@ class FileMaker {
   }
 
   // Which array belongs to which row: that of its name, whatever the order, if each has one; else arrays are in the
-  // order of the interface (numpy's arr_0, arr_1, ...).  Those without a row stay as they are.
+  // order of the interface (numpy's arr_0, arr_1, ...). Those without a row stay as they are.
   Result<std::vector<size_t>> Places(const std::vector<const RecordRow*>& rows,
                                      const std::vector<NpzArray>& arrays,
                                      const std::string& source) const {
@@ -244,7 +244,8 @@ class FileMaker {
       return Status(
           StatusCode::kUsage,
           fmt::format("`{}`: array `{}` stands where `{}` is expected, of which none has the name",
-                      Printable(source, 1000), Printable(key), graph_.name(rows[i]->of)));
+                      Printable(source, 1000), Printable(key),
+                      Printable(graph_.name(rows[i]->of))));
     }
     return *std::move(places);
   }

@@ -111,7 +111,7 @@ class Graph {
   void RemoveFunction(BodyId b);  // REQUIRES: nothing calls it
   void AddInput(BodyId b, ValueId value);
   void RemoveInput(BodyId b, ValueId value);
-  // The inputs of a body, in order.  Those of the main one that were removed stay in the list for a while: before IR
+  // The inputs of a body, in order. Those of the main one that were removed stay in the list for a while: before IR
   // version 4 each initializer is one, and they go one by one.
   std::vector<ValueId> inputs(BodyId b) const;
   std::vector<ValueId> inputs() const { return inputs(main()); }

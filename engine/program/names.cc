@@ -71,26 +71,26 @@ int Names::FindList(const Expr& call) const {
   return -1;
 }
 
-void CollectNames(const Expr& expr, std::vector<std::string>& names, const Names* names_around) {
-  if (names_around != nullptr && names_around->FindList(expr) >= 0) return;
+void CollectNames(const Expr& expr, std::vector<std::string>& names, const Names* around) {
+  if (around != nullptr && around->FindList(expr) >= 0) return;
   if (expr.kind == Expr::Kind::kName) names.push_back(expr.text);
   for (const Ref& ref : expr.call().refs) {
     if (ref.kind == Ref::Kind::kName) names.push_back(ref.name.substr(0, ref.name.find('.')));
   }
   for (const ExprPtr& item : expr.items) {
-    if (item) CollectNames(*item, names, names_around);
+    if (item) CollectNames(*item, names, around);
   }
   for (const AttrArg& attr : expr.call().attrs) {
     if (attr.rest || !attr.value) names.push_back(attr.name);
-    if (attr.value) CollectNames(*attr.value, names, names_around);
+    if (attr.value) CollectNames(*attr.value, names, around);
   }
   for (const Arg& arg : expr.call().args) {
     if (arg.label_kind == Arg::Label::kArrow) names.push_back(arg.label);
-    if (arg.value) CollectNames(*arg.value, names, names_around);
+    if (arg.value) CollectNames(*arg.value, names, around);
   }
   for (const Subscript& s : expr.details().subscripts) {
-    if (s.start) CollectNames(*s.start, names, names_around);
-    if (s.stop) CollectNames(*s.stop, names, names_around);
+    if (s.start) CollectNames(*s.start, names, around);
+    if (s.stop) CollectNames(*s.stop, names, around);
   }
 }
 

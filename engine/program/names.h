@@ -64,9 +64,8 @@ class Names {
   std::vector<int> added_;
 };
 
-// Every name an expression mentions (calls' labels and dotted heads included), unresolved; not those in calls that `names_around`
+// Every name an expression mentions (calls' labels and dotted heads included), unresolved; not those in calls that `around`
 // has as lists.
-void CollectNames(const Expr& expr, std::vector<std::string>& names,
-                  const Names* names_around = nullptr);
+void CollectNames(const Expr& expr, std::vector<std::string>& names, const Names* around = nullptr);
 
 }  // namespace qrewrite
